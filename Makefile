@@ -11,7 +11,7 @@ JOBS ?= 2
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with everything that development, tests and the demo need
@@ -19,3 +19,45 @@ setup: $(STAMP) ## Make .venv with everything that development, tests and the de
 
 $(STAMP): pyproject.toml tools/requirements-replay.txt tools/setup
 	@tools/setup
+
+.PHONY: servers
+servers: $(STAMP) ## Fetch real Prometheus and Alertmanager binaries of two generations for the tests (into .servers/)
+	@$(BIN)/python tools/servers.py
+
+.PHONY: demo
+demo: $(STAMP) ## Play a support desk's shift through the real wrappers, and show who would be paged
+	@$(BIN)/tooltel demo
+
+.PHONY: test
+test: check ## Everything: check, then the whole test suite, real servers included
+	@$(BIN)/python tools/servers.py || [ "$$TOOLTEL_NO_SKIP" != 1 ]
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+.PHONY: quick
+quick: $(STAMP) ## The tests that need neither patience nor a real server
+	@$(BIN)/python -m pytest -n $(JOBS) -m 'not slow and not server'
+
+.PHONY: check
+check: $(STAMP) ## Lint, format, types, import layers, and whether dashboards/ and alerts/ are fresh
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --quiet --check
+	@$(BIN)/mypy --no-error-summary $(wildcard src/tooltel tests examples bench tools)
+	@$(BIN)/python -m pytest --quiet --no-header -p no:randomly tests/test_layers.py
+	$(if $(GENERATED),@$(RENDER) --check)
+
+# The freshness check starts by itself once the first generated file is committed.
+GENERATED := $(wildcard dashboards/*.json alerts/*.yml alerts/*.yaml)
+RENDER := $(BIN)/tooltel render --catalog src/tooltel/demo/tools.toml
+
+.PHONY: render
+render: $(STAMP) ## Write dashboards/ and alerts/ for the example catalog
+	@$(RENDER)
+
+.PHONY: bench
+bench: $(STAMP) ## Measure a wrapped call against the hand-written floor; the last line is JSON
+	@$(BIN)/python bench/calls.py
+
+.PHONY: clean
+clean: ## Remove what the other targets made: .venv, .servers, caches
+	@rm -rf .venv .servers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find src tests tools examples bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
