@@ -16,36 +16,22 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 # A room is a module, or a package with all that is in it. A module imports only from rooms of a lower rank,
 # and freely within its own package. Imports inside functions and under TYPE_CHECKING count: they are
 # knowledge of the other room all the same.
-RANKS = {
-    "tooltel._version": 0,
-    "tooltel.errors": 0,
-    "tooltel.signals": 0,
-    "tooltel.text": 0,  # cleaning of hostile text
-    "tooltel.catalog": 1,
-    "tooltel.outcome": 1,
-    "tooltel.promql": 1,
-    "tooltel.settings": 1,
-    "tooltel.call": 2,
-    "tooltel.declarations": 2,
-    "tooltel.loading": 2,
-    "tooltel.recording": 2,
-    "tooltel.redact": 2,
-    "tooltel.repeats": 2,
-    "tooltel.artifacts": 3,
-    "tooltel.exposition": 3,
-    "tooltel.match": 3,
-    "tooltel.processors": 3,
-    "tooltel.recorders": 3,
-    "tooltel.wrap": 3,
-    "tooltel.runtime": 4,
-    "tooltel.sidecar": 4,
-    "tooltel.integrations": 5,
-    "tooltel.testing": 5,
-    "tooltel.demo": 6,
-    "tooltel.cli": 7,  # above the demo, which is one of its verbs
-    "tooltel.__main__": 8,
-    "tooltel": 8,  # the façade itself, not what is below it
-}
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("_version", "errors"),
+    ("signals",),
+    ("text",),  # cleaning of hostile text, bounded by the table's lengths
+    ("catalog", "promql", "settings"),
+    ("outcome",),
+    ("call", "declarations", "loading", "recording", "redact", "repeats"),
+    ("artifacts", "exposition", "match", "processors", "recorders", "wrap"),
+    ("runtime", "sidecar"),
+    ("integrations", "testing"),
+    ("demo",),
+    ("cli",),  # above the demo, which is one of its verbs
+    ("__main__",),
+)
+RANKS = {f"tooltel.{room}": rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+RANKS["tooltel"] = len(LAYERS)  # the façade itself, not what is below it
 
 
 def room_of(module: str) -> str | None:
@@ -102,7 +88,7 @@ def read_faults(modules: dict[str, Path]) -> list[str]:
             if other is None:
                 faults.append(f"{module}:{line} imports {target}, which is in no room of the table")
             elif other != room and RANKS[other] >= RANKS[room]:
-                faults.append(f"{module}:{line} (rank {RANKS[room]}) imports {target} (rank {RANKS[other]})")
+                faults.append(f"{module}:{line} imports {target}, which is not below {room}")
     return faults
 
 
@@ -122,21 +108,16 @@ SIGNALS = "tooltel/signals.py"
 @pytest.mark.parametrize(
     ("module", "text", "fault"),
     [
-        (SIGNALS, "from tooltel.catalog import Tool", ":1 (rank 0) imports tooltel.catalog (rank 1)"),
-        (SIGNALS, "from tooltel import catalog", ":1 (rank 0) imports tooltel.catalog (rank 1)"),
-        (SIGNALS, "from . import catalog", ":1 (rank 0) imports tooltel.catalog (rank 1)"),
-        (SIGNALS, "import tooltel.errors", ":1 (rank 0) imports tooltel.errors (rank 0)"),
-        (SIGNALS, "from tooltel import tool", ":1 (rank 0) imports tooltel (rank 8)"),
-        (SIGNALS, "if TYPE_CHECKING:\n    import tooltel.cli", ":2 (rank 0) imports tooltel.cli (rank 7)"),
-        (SIGNALS, "def late():\n    import tooltel.cli", ":2 (rank 0) imports tooltel.cli (rank 7)"),
-        (SIGNALS, "importlib.import_module('tooltel.cli')", ":1 (rank 0) imports tooltel.cli (rank 7)"),
-        (SIGNALS, "import tooltel.utils", ":1 imports tooltel.utils, which is in no room of the table"),
-        ("tooltel/recorders/spans.py", "from ..cli import main", ":1 (rank 3) imports tooltel.cli (rank 7)"),
-        (
-            "tooltel/recorders/__init__.py",
-            "from ..wrap import f",
-            ":1 (rank 3) imports tooltel.wrap (rank 3)",
-        ),
+        (SIGNALS, "from tooltel.catalog import Tool", ":1 imports tooltel.catalog"),
+        (SIGNALS, "from tooltel import catalog", ":1 imports tooltel.catalog"),
+        (SIGNALS, "from . import catalog", ":1 imports tooltel.catalog"),
+        (SIGNALS, "from tooltel import tool", ":1 imports tooltel"),
+        (SIGNALS, "if TYPE_CHECKING:\n    import tooltel.cli", ":2 imports tooltel.cli"),
+        (SIGNALS, "def late():\n    import tooltel.cli", ":2 imports tooltel.cli"),
+        (SIGNALS, "importlib.import_module('tooltel.cli')", ":1 imports tooltel.cli"),
+        (SIGNALS, "import tooltel.utils", ":1 imports tooltel.utils"),
+        ("tooltel/recorders/spans.py", "from ..cli import main", ":1 imports tooltel.cli"),
+        ("tooltel/recorders/__init__.py", "from ..wrap import f", ":1 imports tooltel.wrap"),
         ("tooltel/utils.py", "", ": in no room of the table"),
     ],
 )
@@ -145,13 +126,14 @@ def test_an_import_that_does_not_point_down_is_found(
 ) -> None:
     (found,) = read_faults(layout(tmp_path, {module: text}))
     name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    assert found == name + fault
+    assert found.split(",")[0] == name + fault
 
 
 @pytest.mark.parametrize(
     ("module", "text"),
     [
         ("tooltel/catalog/tool.py", "from tooltel.errors import CatalogError"),
+        (SIGNALS, "from tooltel import errors"),
         ("tooltel/recorders/spans.py", "from . import logs"),
         ("tooltel/recorders/spans.py", "from ..outcome import Outcome"),
         ("tooltel/recorders/__init__.py", "from .spans import record"),
@@ -168,17 +150,9 @@ def test_an_import_that_points_down_or_stays_in_its_room_is_allowed(
 
 def layout(source: Path, files: dict[str, str]) -> dict[str, Path]:
     """A package with the usual rooms, and `files` on top."""
-    rooms = (
-        "__init__",
-        "errors",
-        "outcome",
-        "wrap",
-        "catalog/__init__",
-        "cli/__init__",
-        "recorders/__init__",
-        "recorders/logs",
-    )
-    for name, text in {**dict.fromkeys((f"tooltel/{room}.py" for room in rooms), ""), **files}.items():
+    rooms = ("", "errors", "outcome", "wrap", "catalog/", "cli/", "recorders/", "recorders/logs")
+    usual = {f"tooltel/{room}{'__init__' if room[-1:] in ('', '/') else ''}.py": "" for room in rooms}
+    for name, text in {**usual, **files}.items():
         path = source / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
