@@ -97,6 +97,7 @@ class Apt:
             "APT::Sandbox::User": "root",  # no other user can write to our temporary folder
             "Acquire::Languages": "none",
             "Acquire::Retries": "3",
+            "APT::Update::Error-Mode": "any",  # else a mirror that is out of reach is only a warning
         }
         flags = [flag for key, value in options.items() for flag in ("-o", f"{key}={value}")]
         return [program, *flags, *arguments]
