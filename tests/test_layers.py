@@ -22,7 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("text",),  # cleaning of hostile text, bounded by the table's lengths
     ("catalog", "promql", "settings"),
     ("outcome",),
-    ("call", "declarations", "loading", "recording", "redact", "repeats"),
+    ("declarations", "loading", "recording", "redact", "repeats"),
+    ("call",),  # its life: it asks what was repeated and hands its outcome to the fan-out
     ("artifacts", "exposition", "match", "processors", "recorders", "wrap"),
     ("runtime", "sidecar"),
     ("integrations", "testing"),
@@ -81,7 +82,7 @@ def read_faults(modules: dict[str, Path]) -> list[str]:
             continue
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for line, target in imported(tree, package=package, modules=modules):
+        for line, target in sorted(set(imported(tree, package=package, modules=modules))):
             if target.split(".")[0] != "tooltel":
                 continue
             other = room_of(target)
