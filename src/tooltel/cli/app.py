@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
         return [name for name, verb in VERBS.items() if _is_there(verb)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of one verb, imported now; raises MissingExtraError where a package of it is missing."""
+        """The command of one verb, imported now; raises MissingExtraError where its packages are missing."""
         verb = VERBS.get(cmd_name)
         return _load(cmd_name, verb) if verb is not None and _is_there(verb) else None
 
