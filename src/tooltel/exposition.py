@@ -1,0 +1,233 @@
+"""
+What a scrape sees: the host's registry, with tooltel's catalog beside it.
+
+In one process the registry holds everything; only prometheus_client's `_created` samples are left out, as they
+double the series and no dashboard reads them. In multiprocess mode the values of all workers are read from their
+files, the files of dead workers' live gauges are dropped, and series that no worker has touched yet are shown at 0.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import REGISTRY
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from tooltel import signals
+from tooltel.recorders.prometheus import FROM_CATALOG, WRITTEN_INFO, Series, is_multiprocess
+from tooltel.signals import Kind, Metric
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector, CollectorRegistry
+
+    from tooltel.catalog import Catalog
+
+_LIVE_FILE: Final = re.compile(r"gauge_live\w+_(\d+)\.db$")
+_BOUND_ZERO: Final = 0.0
+
+
+class CatalogCollector:
+    """
+    The info and gauge families that follow from the catalog in use, read anew at each scrape.
+
+    A host that exposes its own multiprocess registry registers this beside its MultiProcessCollector.
+    """
+
+    def __init__(self, catalog: Callable[[], Catalog], loaded_at: Callable[[], float], version: str) -> None:
+        self._catalog = catalog
+        self._loaded_at = loaded_at
+        self._version = version
+
+    def describe(self) -> Iterable[Family]:
+        """Name the families, so that a registry can find clashes without collecting."""
+        return [_family(row) for row in FROM_CATALOG]
+
+    def collect(self) -> Iterator[Family]:
+        """Yield the families with what the catalog says now."""
+        catalog = self._catalog()
+        rows: dict[Metric, list[tuple[tuple[str, ...], float]]] = {
+            signals.TOOL_INFO: [((t.name, t.owner, t.version, t.risk), 1.0) for t in catalog.tools.values()],
+            signals.TOOL_OBJECTIVE: [
+                ((t.name, t.owner), t.objective) for t in catalog.tools.values() if t.objective is not None
+            ],
+            signals.CATALOG_INFO: [((catalog.sha,), 1.0)],
+            signals.BUILD_INFO: [((self._version,), 1.0)],
+            signals.CATALOG_LOADED: [((), self._loaded_at())],
+        }
+        for row in FROM_CATALOG:
+            family = _family(row)
+            for values, value in rows[row]:
+                family.add_sample(row.name, dict(zip(row.labels, values, strict=True)), value)
+            yield family
+
+
+def _family(row: Metric) -> Family:
+    if row.kind is Kind.INFO:
+        return InfoMetricFamily(row.family, row.help)
+    return GaugeMetricFamily(row.name, row.help)
+
+
+class View:
+    """
+    A read-only registry for exposition: give it to `generate_latest`, or to an exporter's `registry=`.
+
+    `born` yields the series to show at 0 where no file holds them (multiprocess mode only).
+    """
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        *,
+        catalog: CatalogCollector,
+        born: Callable[[], Iterator[Series]],
+        names: frozenset[str] | None = None,
+    ) -> None:
+        self._registry = registry
+        self._catalog = catalog
+        self._born = born
+        self._names = names
+
+    def collect(self) -> Iterator[Family]:
+        """Yield every family of the scrape."""
+        for family in self._multiprocess() if is_multiprocess() else self._registry.collect():
+            slim = _without_created(family)
+            if self._names is not None:
+                slim.samples = [sample for sample in slim.samples if sample.name in self._names]
+                if not slim.samples:
+                    continue
+            yield slim
+
+    def restricted_registry(self, names: Iterable[str]) -> View:
+        """The same view, of the series called *names* only."""
+        return View(self._registry, catalog=self._catalog, born=self._born, names=frozenset(names))
+
+    def _multiprocess(self) -> Iterator[Family]:
+        directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR") or os.environ["prometheus_multiproc_dir"]
+        _drop_dead_workers(Path(directory))
+        zeros: dict[str, list[Series]] = {}
+        for series in self._born():
+            zeros.setdefault(series.metric.family, []).append(series)
+        for family in MultiProcessCollector(None, directory).collect():
+            _add_zeros(family, zeros.pop(family.name, ()))
+            yield _as_declared(family)
+        for left in zeros.values():
+            row = left[0].metric
+            family = Family(row.family, row.help, row.kind.value)
+            _add_zeros(family, left)
+            yield family
+        yield from self._catalog.collect()
+
+
+_WRITTEN_INFO_NAMES: Final = {row.name: row for row in WRITTEN_INFO}
+
+
+def _as_declared(family: Family) -> Family:
+    """Info rows that workers write as gauges: one that was taken back reads 0, and is no longer shown."""
+    if family.name in _WRITTEN_INFO_NAMES:
+        family.samples = [sample for sample in family.samples if sample.value]
+    return family
+
+
+def _add_zeros(family: Family, zeros: Iterable[Series]) -> None:
+    held = {tuple(sorted(sample.labels.items())) for sample in family.samples}
+    for metric, values in zeros:
+        labels = dict(zip(metric.labels, values, strict=True))
+        if tuple(sorted(labels.items())) not in held:
+            family.add_sample(metric.name, labels, _BOUND_ZERO)
+
+
+def _without_created(family: Family) -> Family:
+    if not any(sample.name.endswith("_created") for sample in family.samples):
+        return family
+    slim = Family(family.name, family.documentation, family.type, family.unit)
+    slim.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+    return slim
+
+
+def _drop_dead_workers(directory: Path) -> None:
+    """A worker that was killed leaves its live gauges behind; they would stay in the sum for ever."""
+    for file in directory.glob("gauge_live*.db"):
+        found = _LIVE_FILE.search(file.name)
+        if found and not _is_alive(int(found[1])):
+            try:
+                mark_process_dead(int(found[1]), str(directory))
+            except OSError:  # another process was faster
+                continue
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class Exposition:
+    """A running /metrics endpoint. Close it, or use it as a context manager."""
+
+    def __init__(self, view: View, *, host: str, port: int) -> None:
+        from prometheus_client import start_http_server
+
+        self._server, self._thread = start_http_server(port, addr=host, registry=_as_registry(view))
+        self.host = host
+        self.port: int = self._server.server_port
+
+    @property
+    def url(self) -> str:
+        """Where to scrape."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/metrics"
+
+    def close(self) -> None:
+        """Stop serving; returns when the port is free."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Exposition:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def wsgi_app(view: View) -> Callable[..., Any]:
+    """A WSGI application that answers scrapes."""
+    from prometheus_client import make_wsgi_app
+
+    return make_wsgi_app(_as_registry(view))
+
+
+def asgi_app(view: View) -> Callable[..., Any]:
+    """An ASGI application that answers scrapes."""
+    from prometheus_client import make_asgi_app
+
+    return make_asgi_app(_as_registry(view))
+
+
+def _as_registry(view: View) -> Any:
+    # prometheus_client asks for a CollectorRegistry and uses `collect` and `restricted_registry` only.
+    return view
+
+
+def default_registry() -> CollectorRegistry:
+    """The host's own registry."""
+    return REGISTRY
+
+
+def register(registry: CollectorRegistry, collector: CatalogCollector) -> None:
+    """Show *collector* in the host's own exposition too."""
+    registry.register(_as_collector(collector))
+
+
+def _as_collector(collector: CatalogCollector) -> Collector:
+    return collector  # type: ignore[return-value]  # structural: prometheus_client's Collector is nominal

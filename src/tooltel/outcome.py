@@ -1,0 +1,225 @@
+"""
+The Outcome: what became of one attempt to use a tool, and how it is told from results and exceptions.
+
+An Outcome is the one noun that flows: the wrappers, the plug-ins and the log signatures all end in one, and
+every sink takes one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from tooltel import signals
+from tooltel.errors import Refused, Rejected
+from tooltel.signals import ItemStatus, RejectionKind, RejectionSource, Status
+from tooltel.text import clean
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from tooltel.catalog import Missing, Tool
+
+MAX_FAULTS: Final = 32  # of one rejected call; more would only repeat the story
+
+
+class Fault(NamedTuple):
+    """One argument found wrong: `field` as the caller named it, `problem` and `expected` for people."""
+
+    field: str
+    problem: str
+    expected: str | None = None
+
+
+class Rejection(NamedTuple):
+    """One source's verdict that the arguments are wrong."""
+
+    kind: RejectionKind
+    source: RejectionSource
+    faults: tuple[Fault, ...] = ()
+
+
+class StreamTimes(NamedTuple):
+    """Times of a stream, in seconds: own steps until the first item, and first to last item with the consumer's."""
+
+    first_item: float | None
+    life: float
+    items: int
+
+
+class Origin(NamedTuple):
+    """Where a call came from: its session's facts, all optional but the profile label."""
+
+    profile: str = signals.NO_PROFILE
+    agent: str | None = None
+    session_id: str | None = None
+
+
+class Outcome(NamedTuple):
+    """
+    What became of one attempt to use a tool. Immutable; a tuple, because it is made on every call.
+
+    `seconds` is the time in the tool's own steps. `tool` is None when no tool was reached, then `missing` says why.
+    `error_type` is empty on success, else bounded and safe as a label once its per-tool bound is applied.
+    `repeated` is the number of seconds since an equal call of the session was first seen, or None.
+    `span` is the call's open span, for sinks that link to it; None where no span was made. `opened` says that sinks
+    were told of the call's start, as they are for calls that run through a wrapper.
+    """
+
+    status: Status
+    tool: Tool | None
+    origin: Origin
+    seconds: float = 0.0
+    error: BaseException | None = None
+    error_type: str = ""
+    alias: str | None = None
+    parent: str | None = None
+    call_id: str | None = None
+    rejections: tuple[Rejection, ...] = ()
+    policy: str | None = None
+    items: Mapping[str, int] | None = None
+    stream: StreamTimes | None = None
+    repeated: float | None = None
+    missing: Missing | None = None
+    span: Span | None = None
+    opened: bool = False
+
+
+class Recorder(Protocol):
+    """A sink: called once for every outcome, in the thread of the call. Whatever it raises is contained."""
+
+    def __call__(self, outcome: Outcome, /) -> None: ...
+
+
+class Verdict(NamedTuple):
+    """What a result or an exception says about its call."""
+
+    status: Status
+    error_type: str = ""
+    rejections: tuple[Rejection, ...] = ()
+    policy: str | None = None
+    items: Mapping[str, int] | None = None
+
+
+OK: Final = Verdict(Status.OK)
+_REPLAYED: Final = Verdict(Status.REPLAYED)
+_TOOL_ERROR: Final = Verdict(Status.ERROR, signals.ERROR_TOOL)
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, list, tuple, set, type(None)})
+
+
+def judge_exception(error: BaseException) -> Verdict:
+    """Tell what *error*, raised by a tool, says about its call."""
+    if isinstance(error, Rejected):
+        fault = Fault(clean(error.field), clean(error.problem), clean(error.expected) if error.expected else None)
+        return _rejected(RejectionKind.DOMAIN, RejectionSource.TOOL, (fault,))
+    if isinstance(error, Refused):
+        return Verdict(Status.REFUSED, signals.ERROR_REFUSED, policy=clean(error.policy))
+    if isinstance(error, GeneratorExit):
+        return Verdict(Status.ABANDONED, signals.ERROR_ABANDONED)
+    if isinstance(error, TimeoutError):
+        return Verdict(Status.TIMEOUT, signals.ERROR_TIMEOUT)
+    if _is_cancellation(error):
+        return Verdict(Status.CANCELLED, signals.ERROR_CANCELLED)
+    return Verdict(Status.ERROR, clean(type(error).__qualname__))
+
+
+def structural(faults: Sequence[Fault], source: RejectionSource = RejectionSource.FRAMEWORK) -> Verdict:
+    """The verdict on a call whose arguments do not fit the tool's signature or schema."""
+    return _rejected(RejectionKind.STRUCTURAL, source, tuple(faults[:MAX_FAULTS]))
+
+
+def judge_result(result: object) -> Verdict:
+    """
+    Tell what a returned *result* says about its call, where its shape is unmistakable.
+
+    `invalid_arguments` needs `errors`, `partial` needs `results`, `refused` needs `policy`, an MCP result needs
+    `isError` beside `content`, and `replayed` must be the boolean. A bare `status` is the tool's own business.
+    """
+    kind = type(result)
+    if kind in _PLAIN:
+        return OK
+    if isinstance(result, dict) or isinstance(result, Mapping):
+        return _judge_mapping(result)
+    return _TOOL_ERROR if _is_mcp_error(result, kind) else OK
+
+
+def _judge_mapping(result: Mapping[Any, Any]) -> Verdict:
+    status = result.get("status")
+    if status == "invalid_arguments" and _is_list(errors := result.get("errors")) and errors:
+        return _rejected(RejectionKind.DOMAIN, RejectionSource.TOOL, _faults(errors))
+    if status == "refused" and isinstance(policy := result.get("policy"), str):
+        return Verdict(Status.REFUSED, signals.ERROR_REFUSED, policy=clean(policy))
+    if result.get("replayed") is True:
+        return _REPLAYED
+    if status == "partial" and _is_list(results := result.get("results")):
+        return Verdict(Status.PARTIAL, items=_items(results))
+    if "content" in result and (result.get("isError") is True or result.get("is_error") is True):
+        return _TOOL_ERROR
+    return OK
+
+
+def _rejected(kind: RejectionKind, source: RejectionSource, faults: tuple[Fault, ...]) -> Verdict:
+    return Verdict(Status.INVALID_ARGUMENTS, signals.ERROR_INVALID, rejections=(Rejection(kind, source, faults),))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def _faults(errors: Sequence[Any]) -> tuple[Fault, ...]:
+    found = []
+    for error in errors[:MAX_FAULTS]:
+        if isinstance(error, Mapping):
+            expected = error.get("expected")
+            found.append(
+                Fault(
+                    clean(error.get("field", "")),
+                    clean(error.get("problem", "not acceptable")),
+                    None if expected is None else clean(expected),
+                )
+            )
+        else:
+            found.append(Fault("", clean(error)))
+    return tuple(found)
+
+
+def _items(results: Sequence[Any]) -> Mapping[str, int]:
+    counts: dict[str, int] = {}
+    for item in results:
+        status = item.get("status") if isinstance(item, Mapping) else item
+        # An item whose fate we cannot read is not known to be done.
+        name = status if isinstance(status, str) and status in _ITEM_STATUSES else ItemStatus.OUTSTANDING.value
+        counts[name] = counts.get(name, 0) + 1
+    return MappingProxyType(counts)
+
+
+_ITEM_STATUSES: Final = frozenset(status.value for status in ItemStatus)
+
+
+def _is_mcp_error(result: object, kind: type) -> bool:
+    return any(getattr(result, name, None) is True for name in _error_flags(kind))
+
+
+@lru_cache(maxsize=512)
+def _error_flags(kind: type) -> tuple[str, ...]:
+    # Only classes that declare the fields: a mock or a proxy answers every getattr.
+    declared: set[str] = set()
+    for base in kind.__mro__[:-1]:
+        declared.update(base.__dict__.get("__annotations__", ()))
+    if "content" not in declared:
+        return ()
+    return tuple(name for name in ("isError", "is_error") if name in declared)
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    # Looked up, not imported: asyncio costs tens of milliseconds, and where it was never imported nothing
+    # can have raised its exception.
+    for module, name in (("asyncio", "CancelledError"), ("concurrent.futures", "CancelledError"), ("trio", "Cancelled")):
+        loaded = sys.modules.get(module)
+        cancelled = getattr(loaded, name, None) if loaded is not None else None
+        if isinstance(cancelled, type) and isinstance(error, cancelled):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Additions to the host's own log pipeline."""

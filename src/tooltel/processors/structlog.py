@@ -1,0 +1,73 @@
+"""A structlog processor: every log line emitted inside a call tells whose tool it is about."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.trace import INVALID_SPAN, get_current_span
+
+from tooltel import signals
+from tooltel.call import Call, current_call, current_session
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+
+def add_tool_context(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """
+    Add the running call's tool, owner, version, risk, profile and trace id; outside a call, nothing.
+
+    Put it before the renderer: `structlog.configure(processors=[..., tooltel.add_tool_context, ...])`. Keys that
+    the line already has are kept.
+    """
+    call = current_call()
+    if call is None:
+        session = current_session()
+        if session is not None:
+            event.setdefault(signals.PROFILE, session.origin.profile)
+        return event
+    for key, value in call_keys(call).items():
+        event.setdefault(key, value)
+    return event
+
+
+def call_keys(call: Call) -> dict[str, str]:
+    """The keys that tell of *call* on a log line; the names are those of its span attributes."""
+    tool, origin, keys = call.tool, call.session.origin, call.services.keys
+    found = {
+        signals.TOOL_NAME: tool.name,
+        keys.get(signals.OWNER, signals.OWNER): tool.owner,
+        keys.get(signals.VERSION, signals.VERSION): tool.version,
+        keys.get(signals.RISK, signals.RISK): tool.risk,
+        keys.get(signals.PROFILE, signals.PROFILE): origin.profile,
+    }
+    if origin.session_id is not None:
+        found[signals.CONVERSATION_ID] = origin.session_id
+    if call.call_id is not None:
+        found[signals.TOOL_CALL_ID] = call.call_id
+    trace_id, span_id = _trace_ids(call)
+    if trace_id:
+        found[signals.KEY_TRACE_ID] = trace_id
+        found[signals.KEY_SPAN_ID] = span_id
+    return found
+
+
+def _trace_ids(call: Call) -> tuple[str, str]:
+    span = get_current_span()
+    if span is call.span and call.trace_ids is not None:
+        return call.trace_ids
+    found = trace_ids_of(span)
+    if span is call.span:
+        call.trace_ids = found  # formatting costs microseconds; a call may log many lines
+    return found
+
+
+def trace_ids_of(span: Span | None) -> tuple[str, str]:
+    """Trace and span id as hexadecimal text; empty where there is no valid span."""
+    if span is None or span is INVALID_SPAN:
+        return ("", "")
+    context = span.get_span_context()
+    if not context.is_valid:
+        return ("", "")
+    return (f"{context.trace_id:032x}", f"{context.span_id:016x}")

@@ -1,0 +1,1 @@
+"""One small sink each: Prometheus metrics, OpenTelemetry spans, log events."""

@@ -1,0 +1,156 @@
+"""
+Log events, through the host's structlog where it is configured, else through the standard library's logging.
+
+An unconfigured structlog would print to stdout, which is the wire of many an MCP server: then the events go to the
+logger `tooltel`, rendered as `event key=value` with every value escaped, so that no model output can forge a line.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from tooltel import signals
+from tooltel.processors.structlog import trace_ids_of
+from tooltel.signals import Event, Status
+from tooltel.text import clean
+
+if TYPE_CHECKING:
+    from tooltel.outcome import Outcome, Rejection
+
+VALUE_LIMIT: Final = 500  # characters of one value on a line
+_QUIET: Final = frozenset({Status.OK, Status.REPLAYED})
+
+
+class EventLog:
+    """
+    Writes named events. `keys` renames the four attributes of a tool, as on spans.
+
+    `sink` takes level, event name and facts; a test kit puts its own there.
+    """
+
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        self.keys = keys
+        self.sink: Callable[[str, str, dict[str, Any]], None] = write
+
+    def emit(self, level: str, event: Event, /, **facts: Any) -> None:
+        """Write *event* at *level* (debug, info, warning, error) with *facts*, None left out."""
+        self.sink(level, event.value, {key: value for key, value in facts.items() if value is not None})
+
+    def is_enabled(self, level: int) -> bool:
+        """Whether a line at *level* would be written at all."""
+        if self.sink is not write:
+            return True
+        if not structlog.is_configured():
+            return logging.getLogger(signals.LOGGER).isEnabledFor(level)
+        probe = getattr(_logger(), "is_enabled_for", None)
+        return bool(probe(level)) if probe is not None else True
+
+
+def write(level: str, event: str, facts: dict[str, Any]) -> None:
+    """Write one line to the host's log."""
+    getattr(_logger(), level)(event, **facts)
+
+
+def _logger() -> Any:
+    if structlog.is_configured():
+        return structlog.get_logger(signals.LOGGER)
+    return structlog.wrap_logger(
+        logging.getLogger(signals.LOGGER), processors=[_render], wrapper_class=structlog.stdlib.BoundLogger
+    )
+
+
+def _render(logger: Any, method: str, event: Any) -> str:
+    name = event.pop("event")
+    return " ".join([name, *(f"{key}={_quoted(value)}" for key, value in event.items())])
+
+
+def _quoted(value: object) -> str:
+    text = clean(value, limit=VALUE_LIMIT)
+    if text and not any(char in ' "=\\' for char in text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+class LogRecorder:
+    """
+    Writes one `tool_call` line per call, debug when it went well and warning otherwise, and one line for each
+    thing that a person would want to read by itself: a drop, an alias, a rejection, a refusal, a repeat.
+
+    `log_calls` is auto (good calls only where debug is enabled), all, failures or off. `good_calls` is what that
+    came to, None until the first good call asked: a logger's level is looked up once, not at every call.
+    """
+
+    def __init__(self, log: EventLog, *, log_calls: str = "auto") -> None:
+        self._log = log
+        self._calls = log_calls
+        self.good_calls: bool | None = {"all": True, "failures": False, "off": False}.get(log_calls)
+
+    def __call__(self, outcome: Outcome) -> None:
+        """Write what there is to say; a good call, where nobody listens, costs one comparison."""
+        if outcome.status in _QUIET and outcome.alias is None and outcome.repeated is None and not outcome.rejections:
+            if self.good_calls is None:
+                self.good_calls = self._log.is_enabled(logging.DEBUG)
+            if self.good_calls:
+                self._log.emit("debug", Event.TOOL_CALL, **self._facts(outcome))
+            return
+        if self._calls != "off":
+            self._write(outcome)
+
+    def _write(self, outcome: Outcome) -> None:
+        emit, facts = self._log.emit, self._facts(outcome)
+        if outcome.missing is not None:
+            missing = outcome.missing
+            emit(
+                "warning", Event.TOOL_NOT_FOUND, **facts, requested=missing.requested, reason=missing.reason.value,
+                nearest=missing.nearest,
+            )  # fmt: skip
+            return
+        if outcome.alias is not None:
+            emit("info", Event.TOOL_ALIAS_CALLED, **facts)
+        for rejection in outcome.rejections:
+            emit("warning", Event.TOOL_REJECTED, **facts, **_rejection_facts(rejection))
+        if outcome.policy is not None:
+            emit("warning", Event.TOOL_REFUSED, **facts, policy=outcome.policy)
+        if outcome.items is not None:
+            emit("warning", Event.TOOL_RESULT_PARTIAL, **facts, items=dict(outcome.items))
+        if outcome.repeated is not None:
+            emit("warning", Event.TOOL_CALL_REPEATED, **facts, first_seen=round(outcome.repeated, 3))
+        if outcome.status not in _QUIET:
+            emit("warning", Event.TOOL_CALL, **facts)
+        elif self.good_calls:
+            emit("debug", Event.TOOL_CALL, **facts)
+
+    def _facts(self, outcome: Outcome) -> dict[str, Any]:
+        tool, origin, keys = outcome.tool, outcome.origin, self._log.keys
+        trace_id, span_id = trace_ids_of(outcome.span)
+        owner = tool.owner if tool else (outcome.missing.owner if outcome.missing else None)
+        return {
+            signals.TOOL_NAME: tool.name if tool else None,
+            keys[signals.OWNER]: owner,
+            keys[signals.VERSION]: tool.version if tool else None,
+            keys[signals.RISK]: tool.risk if tool else None,
+            keys[signals.PROFILE]: origin.profile,
+            signals.AGENT_NAME: origin.agent,
+            signals.CONVERSATION_ID: origin.session_id,
+            signals.TOOL_CALL_ID: outcome.call_id,
+            signals.OUTCOME: outcome.status.value,
+            signals.ERROR_TYPE: outcome.error_type or None,
+            signals.ALIAS: outcome.alias,
+            signals.KEY_SECONDS: round(outcome.seconds, 6) if tool else None,
+            signals.KEY_TRACE_ID: trace_id or None,
+            signals.KEY_SPAN_ID: span_id or None,
+        }
+
+
+def _rejection_facts(rejection: Rejection) -> dict[str, Any]:
+    faults = [f"{fault.field or '(call)'}: {fault.problem}" for fault in rejection.faults]
+    return {
+        signals.KEY_KIND: rejection.kind.value,
+        signals.KEY_SOURCE: rejection.source.value,
+        signals.KEY_FAULTS: faults,
+    }

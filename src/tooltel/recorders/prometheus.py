@@ -1,0 +1,320 @@
+"""
+Prometheus metrics: the only accumulators on the hot path, exactly the rows of `tooltel.signals`.
+
+Children are cached per tool, as looking one up by its labels costs more than counting. In one process every
+series that can be enumerated is born at 0 when its tool is wrapped, since `increase()` cannot see a series born
+at 1. In multiprocess mode children are made when first needed, because a forked worker re-opens all of them at
+its first call; there the exposition adds the zeros (`born`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from tooltel import signals
+from tooltel.errors import RegistryError
+from tooltel.signals import Kind, Metric, Reason, RejectionKind, RejectionSource, Status
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics import MetricWrapperBase
+    from prometheus_client.registry import CollectorRegistry
+
+    from tooltel.call import Call
+    from tooltel.catalog import Catalog, Missing, Tool
+    from tooltel.outcome import Outcome, Rejection
+
+VALUES_PER_TOOL: Final = 50  # of error_type and policy, each; then `other`
+UNOWNED_TOOLS: Final = 200  # tools outside the catalog that keep their own name; then `other`
+
+# What the catalog says is read from the catalog at each scrape, so that a reload leaves no old series.
+FROM_CATALOG: Final = (
+    signals.TOOL_INFO,
+    signals.TOOL_OBJECTIVE,
+    signals.CATALOG_INFO,
+    signals.BUILD_INFO,
+    signals.CATALOG_LOADED,
+)
+# Info rows that are written like gauges: in multiprocess mode each worker declares for itself.
+WRITTEN_INFO: Final = (signals.TOOL_DECLARATION_INFO,)
+BOUNDED: Final = (signals.TOOL_CALLS, signals.DURATION, signals.POLICY_REFUSALS)
+
+_BORN_REJECTIONS: Final = (
+    (RejectionKind.STRUCTURAL, RejectionSource.FRAMEWORK),
+    (RejectionKind.STRUCTURAL, RejectionSource.SCHEMA),
+    (RejectionKind.DOMAIN, RejectionSource.TOOL),
+)
+
+
+class Series(NamedTuple):
+    """One series, by its row and its label values in the row's order."""
+
+    metric: Metric
+    values: tuple[str, ...]
+
+
+def is_multiprocess() -> bool:
+    """Whether prometheus_client keeps its values in files that several processes share."""
+    return "PROMETHEUS_MULTIPROC_DIR" in os.environ or "prometheus_multiproc_dir" in os.environ
+
+
+class Instruments:
+    """The metric objects of every emitted row but those read from the catalog, on one registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._made: dict[Metric, MetricWrapperBase] = {}
+        try:
+            for row in signals.EMITTED:
+                if row not in FROM_CATALOG:
+                    self._made[row] = _instrument(row, registry)
+        except ValueError as error:
+            self.unregister()
+            raise RegistryError(
+                "this Prometheus registry already holds tooltel's series: use one Tooltel per registry, or close() "
+                f"the old one first ({error})"
+            ) from error
+
+    def child(self, series: Series) -> Any:
+        """The child of *series*; made at 0 when it is new."""
+        made = self._made[series.metric]
+        return made.labels(*series.values) if series.values else made
+
+    def count(self, metric: Metric, *values: str) -> None:
+        """Add one to a counter."""
+        self.child(Series(metric, values)).inc()
+
+    def put(self, value: float, metric: Metric, *values: str) -> None:
+        """Set a gauge."""
+        self.child(Series(metric, values)).set(value)
+
+    def remove(self, series: Series) -> None:
+        """Forget a series. Does nothing in multiprocess mode, where prometheus_client cannot."""
+        if not is_multiprocess():
+            self._made[series.metric].remove(*series.values)
+
+    def unregister(self) -> None:
+        """Take everything off the registry."""
+        for instrument in self._made.values():
+            self.registry.unregister(instrument)
+        self._made.clear()
+
+
+def _instrument(row: Metric, registry: CollectorRegistry) -> MetricWrapperBase:
+    if row.kind is Kind.COUNTER:
+        return Counter(row.family, row.help, row.labels, registry=registry)
+    if row.kind is Kind.HISTOGRAM:
+        return Histogram(row.name, row.help, row.labels, buckets=signals.BUCKETS, registry=registry)
+    mode: Any = row.multiprocess_mode or "mostrecent"
+    return Gauge(row.name, row.help, row.labels, multiprocess_mode=mode, registry=registry)
+
+
+class _ToolSeries:
+    """The children of one tool, found once. `tool` is what the labels say: itself, or `other` over the bound."""
+
+    __slots__ = ("active", "calls", "durations", "policies", "tool")
+
+    def __init__(self, tool: Tool, active: Any) -> None:
+        self.tool = tool
+        self.active = active
+        self.calls: dict[tuple[str, Status], Any] = {}
+        self.durations: dict[str, Any] = {}
+        self.policies: set[str] = set()
+
+
+class PrometheusRecorder:
+    """
+    Counts calls. `opened` is told of a call's start, calling it of its outcome.
+
+    `fields` maps a tool's name to the properties of its declared schema: only these become label values.
+    """
+
+    def __init__(self, instruments: Instruments, *, exemplars: bool = False) -> None:
+        self.instruments = instruments
+        self.fields: dict[str, frozenset[str]] = {}
+        self._exemplars = exemplars and not is_multiprocess()
+        self._eager = not is_multiprocess()
+        self._tools: dict[Tool, _ToolSeries] = {}
+        self._born: dict[Series, None] = {}
+        self._unowned: set[str] = set()
+        self.on_first_use: Callable[[], None] | None = None  # called whenever a tool's children are looked up
+        self._lock = threading.Lock()
+
+    # --- births ---
+
+    def bear_catalog(self, catalog: Catalog) -> None:
+        """Every series that the catalog alone lets us enumerate starts at 0."""
+        self._bear(_catalog_series(catalog))
+
+    def bear_tool(self, tool: Tool) -> None:
+        """Every series that a wrapped tool lets us enumerate starts at 0."""
+        self._bear(_tool_series(tool))
+
+    def _bear(self, born: Iterable[Series]) -> None:
+        for series in born:
+            self._born[series] = None
+            if self._eager:
+                self.instruments.child(series)
+
+    def born(self) -> Iterator[Series]:
+        """Every series that is to be shown at 0 even when no file holds it."""
+        yield from tuple(self._born)
+
+    def know_fields(self, tool: str, names: frozenset[str]) -> None:
+        """Allow *names* as values of the label `field` for *tool*; names are only ever added."""
+        self.fields[tool] = self.fields.get(tool, frozenset()) | names
+
+    def forget_children(self) -> None:
+        """Drop the cache, so that the next call looks its children up again."""
+        self._tools = {}
+
+    # --- the hot path ---
+
+    def opened(self, call: Call) -> None:
+        """Count a call as running."""
+        (self._tools.get(call.tool) or self._find(call.tool)).active.inc()
+
+    def __call__(self, outcome: Outcome) -> None:
+        """Count a settled call, or a drop."""
+        tool = outcome.tool
+        if tool is None:
+            if outcome.missing is not None:
+                self._count_missing(outcome.missing, outcome.origin.profile)
+            return
+        mine = self._tools.get(tool) or self._find(tool)
+        if outcome.opened:
+            mine.active.dec()
+        key = (outcome.origin.profile, outcome.status)
+        counter = mine.calls.get(key)
+        if counter is None:
+            counter = mine.calls[key] = self.instruments.child(_calls(mine.tool, *key))
+        counter.inc()
+        duration = mine.durations.get(outcome.error_type)
+        if duration is None:
+            duration = self._duration(mine, outcome.error_type)
+        if self._exemplars:
+            duration.observe(outcome.seconds, _exemplar(outcome))
+        else:
+            duration.observe(outcome.seconds)
+        stream = outcome.stream
+        if stream is not None and stream.first_item is not None:
+            self._child(signals.FIRST_ITEM, mine.tool.name, mine.tool.owner).observe(stream.first_item)
+        if outcome.alias is not None:
+            self._child(signals.ALIAS_CALLS, outcome.alias, mine.tool.name, mine.tool.owner).inc()
+        if outcome.rejections or outcome.policy or outcome.items or outcome.repeated is not None:
+            self._count_trouble(outcome, mine)
+
+    # --- the rest ---
+
+    def _child(self, metric: Metric, *values: str) -> Any:
+        return self.instruments.child(Series(metric, values))
+
+    def _find(self, tool: Tool) -> _ToolSeries:
+        if self.on_first_use is not None:
+            self.on_first_use()
+        labeled = self._labeled(tool)
+        with self._lock:
+            mine = self._tools.get(labeled)
+            if mine is None:
+                active = self._child(signals.ACTIVE, labeled.name, labeled.owner)
+                mine = self._tools[labeled] = _ToolSeries(labeled, active)
+        return mine
+
+    def _labeled(self, tool: Tool) -> Tool:
+        if tool.owner != signals.UNOWNED or tool.name in self._unowned:
+            return tool
+        with self._lock:
+            if len(self._unowned) < UNOWNED_TOOLS:
+                self._unowned.add(tool.name)
+                return tool
+        self._child(signals.LABEL_OVERFLOW, signals.TOOL_CALLS.name).inc()
+        return replace(tool, name=signals.OTHER)
+
+    def _duration(self, mine: _ToolSeries, error_type: str) -> Any:
+        label = error_type
+        if len(mine.durations) > VALUES_PER_TOOL:  # the empty type of a good call does not count
+            self._child(signals.LABEL_OVERFLOW, signals.DURATION.name).inc()
+            label = signals.OTHER
+        child = self._child(signals.DURATION, mine.tool.name, label, mine.tool.owner, mine.tool.risk)
+        if label == error_type:
+            mine.durations[error_type] = child
+        return child
+
+    def _count_trouble(self, outcome: Outcome, mine: _ToolSeries) -> None:
+        tool = mine.tool
+        for rejection in outcome.rejections:
+            self._count_rejection(rejection, tool)
+        if outcome.policy is not None:
+            self._child(signals.POLICY_REFUSALS, tool.name, tool.owner, tool.risk, self._policy(mine, outcome.policy)).inc()
+        for status, count in (outcome.items or {}).items():
+            self._child(signals.BATCH_ITEMS, tool.name, tool.owner, status).inc(count)
+        if outcome.repeated is not None:
+            self._child(signals.REPEATED_CALLS, tool.name, tool.owner, tool.risk).inc()
+
+    def _policy(self, mine: _ToolSeries, policy: str) -> str:
+        if policy in mine.policies:
+            return policy
+        if len(mine.policies) >= VALUES_PER_TOOL:
+            self._child(signals.LABEL_OVERFLOW, signals.POLICY_REFUSALS.name).inc()
+            return signals.OTHER
+        mine.policies.add(policy)
+        return policy
+
+    def _count_rejection(self, rejection: Rejection, tool: Tool) -> None:
+        self._child(signals.REJECTIONS, tool.name, tool.owner, rejection.kind.value, rejection.source.value).inc()
+        known = self.fields.get(tool.name, frozenset())
+        # A field may be named with a path (`items[0].sku`); the schema's own property is its root.
+        roots = {_root(fault.field) for fault in rejection.faults}
+        for field in {root if root in known else signals.OTHER for root in roots}:
+            self._child(signals.REJECTED_FIELDS, tool.name, tool.owner, rejection.kind.value, field).inc()
+
+    def _count_missing(self, missing: Missing, profile: str) -> None:
+        requested = missing.requested if missing.known else signals.OTHER
+        self._child(signals.NOT_FOUND, profile, missing.owner, missing.reason.value, requested).inc()
+
+
+def _root(field: str) -> str:
+    return field.replace("[", ".").partition(".")[0]
+
+
+def _exemplar(outcome: Outcome) -> dict[str, str] | None:
+    context = outcome.span.get_span_context() if outcome.span is not None else None
+    if context is None or not context.trace_flags.sampled:
+        return None
+    return {signals.KEY_TRACE_ID: f"{context.trace_id:032x}", signals.KEY_SPAN_ID: f"{context.span_id:016x}"}
+
+
+def _calls(tool: Tool, profile: str, status: Status) -> Series:
+    return Series(signals.TOOL_CALLS, (tool.name, tool.owner, tool.version, tool.risk, profile, status.value))
+
+
+def _catalog_series(catalog: Catalog) -> Iterator[Series]:
+    for profile in catalog.profiles.values():
+        for reason in (Reason.UNKNOWN, Reason.EMPTY):
+            yield Series(signals.NOT_FOUND, (profile.name, profile.owner, reason.value, signals.OTHER))
+    for old, tool in catalog.retired.items():
+        for name in tool.profiles:
+            yield Series(signals.NOT_FOUND, (name, tool.owner, Reason.RENAMED.value, old))
+    for alias in catalog.aliases.values():
+        yield Series(signals.ALIAS_CALLS, (alias.name, alias.tool, alias.owner))
+    for component in signals.Component:
+        yield Series(signals.INTERNAL_ERRORS, (component.value,))
+    for metric in BOUNDED:
+        yield Series(signals.LABEL_OVERFLOW, (metric.name,))
+
+
+def _tool_series(tool: Tool) -> Iterator[Series]:
+    for profile in (*tool.profiles, signals.NO_PROFILE):
+        for status in signals.BORN_OUTCOMES:
+            yield _calls(tool, profile, status)
+    yield Series(signals.ACTIVE, (tool.name, tool.owner))
+    for kind, source in _BORN_REJECTIONS:
+        yield Series(signals.REJECTIONS, (tool.name, tool.owner, kind.value, source.value))
+    if tool.counts_repeats:
+        yield Series(signals.REPEATED_CALLS, (tool.name, tool.owner, tool.risk))
+    yield Series(signals.BATCH_ITEMS, (tool.name, tool.owner, signals.ItemStatus.OUTSTANDING.value))

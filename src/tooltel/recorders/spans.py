@@ -1,0 +1,122 @@
+"""
+Spans: one per call, through the host's OpenTelemetry tracer, whatever its provider and sampler.
+
+Always `tracer.start_span`: no span class of our own. Everything known is given at the start, as attributes set
+later cost more; only the outcome comes when the call settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from opentelemetry.trace import INVALID_SPAN, SpanKind, Status, StatusCode, set_span_in_context
+
+from tooltel import signals
+from tooltel.text import clean
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, Tracer
+
+    from tooltel.call import Call, Session
+    from tooltel.catalog import Missing, Tool
+    from tooltel.outcome import Origin, Outcome
+
+DEFAULT_KEYS: Final[Mapping[str, str]] = {
+    signals.OWNER: signals.OWNER,
+    signals.VERSION: signals.VERSION,
+    signals.RISK: signals.RISK,
+    signals.PROFILE: signals.PROFILE,
+}
+# A call that was called off, or whose consumer went away, did not fail.
+_NO_FAULT: Final = frozenset({signals.Status.CANCELLED, signals.Status.ABANDONED})
+_OUTCOMES: Final = {status: status.value for status in signals.Status}
+_ERROR: Final = Status(StatusCode.ERROR)
+
+
+class Spans:
+    """Opens a span with a call and ends it with the outcome. `keys` renames the four attributes of a tool."""
+
+    def __init__(
+        self, tracer: Tracer, *, keys: Mapping[str, str] = DEFAULT_KEYS, record_exceptions: bool = False
+    ) -> None:
+        self.tracer = tracer
+        self._keys = keys
+        self._record_exceptions = record_exceptions
+        self._names: dict[str, str] = {}
+
+    def opened(self, call: Call) -> None:
+        """Start the call's span and make it what the call's steps run in."""
+        session, tool = call.session, call.tool
+        attributes = session.attributes.get(tool)
+        if attributes is None:
+            attributes = session.attributes[tool] = self._attributes(session, tool)
+        if call.alias is not None or call.call_id is not None:
+            attributes = dict(attributes)
+            if call.alias is not None:
+                attributes[signals.ALIAS] = call.alias
+            if call.call_id is not None:
+                attributes[signals.TOOL_CALL_ID] = clean(call.call_id)
+        name = self._names.get(tool.name)
+        if name is None:
+            name = self._names.setdefault(tool.name, f"{signals.EXECUTE_TOOL} {tool.name}")
+        span = self.tracer.start_span(name, None, SpanKind.INTERNAL, attributes)
+        call.span = span
+        if span is not INVALID_SPAN:  # without an SDK and without a parent there is nothing to carry
+            call.context = set_span_in_context(span)
+
+    def __call__(self, outcome: Outcome) -> None:
+        """Set the outcome, and end the span. A drop gets its span here, as it has no life."""
+        span = outcome.span
+        if span is None:
+            if outcome.missing is None:
+                return
+            span = self._start_missing(outcome.missing, outcome.origin)
+        try:
+            if span.is_recording():
+                self._finish(span, outcome)
+        finally:
+            span.end()
+
+    def _finish(self, span: Span, outcome: Outcome) -> None:
+        status = outcome.status
+        span.set_attribute(signals.OUTCOME, _OUTCOMES[status])
+        if outcome.stream is not None:
+            span.set_attribute(signals.STREAM_LIFE, outcome.stream.life)
+        if not outcome.error_type:
+            return
+        span.set_attribute(signals.ERROR_TYPE, outcome.error_type)
+        if status not in _NO_FAULT:
+            span.set_status(_ERROR)  # without a description: messages may hold a user's data
+        if self._record_exceptions and outcome.error is not None and status not in _NO_FAULT:
+            span.record_exception(outcome.error)
+
+    def _attributes(self, session: Session, tool: Tool) -> dict[str, str]:
+        keys = self._keys
+        return {
+            signals.OPERATION_NAME: signals.EXECUTE_TOOL,
+            signals.TOOL_NAME: tool.name,
+            signals.TOOL_TYPE: signals.TOOL_TYPE_FUNCTION,
+            keys[signals.OWNER]: tool.owner,
+            keys[signals.VERSION]: tool.version,
+            keys[signals.RISK]: tool.risk,
+            keys[signals.PROFILE]: session.origin.profile,
+            **_origin_attributes(session.origin),
+        }
+
+    def _start_missing(self, missing: Missing, origin: Origin) -> Span:
+        # The name of the span stays fixed: a model can invent any number of tool names.
+        attributes = {
+            signals.OPERATION_NAME: signals.EXECUTE_TOOL,
+            signals.TOOL_NAME: missing.requested,
+            signals.TOOL_TYPE: signals.TOOL_TYPE_FUNCTION,
+            self._keys[signals.OWNER]: missing.owner,
+            self._keys[signals.PROFILE]: origin.profile,
+            **_origin_attributes(origin),
+        }
+        return self.tracer.start_span(signals.EXECUTE_TOOL, None, SpanKind.INTERNAL, attributes)
+
+
+def _origin_attributes(origin: Origin) -> dict[str, str]:
+    known = {signals.AGENT_NAME: origin.agent, signals.CONVERSATION_ID: origin.session_id}
+    return {key: value for key, value in known.items() if value is not None}

@@ -1,0 +1,79 @@
+"""
+The guard and the fan-out: telemetry never breaks the tool.
+
+Whatever goes wrong inside tooltel is contained here: counted, logged at a limited rate, and raised only where
+a test kit asked for it. `BaseException`s that are not `Exception`s (an interrupt, an exit) always pass.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from tooltel.signals import Component
+
+if TYPE_CHECKING:
+    from tooltel.outcome import Outcome, Recorder
+
+SECONDS_BETWEEN_LOGS: Final = 60.0  # per component: enough to be seen, too little to flood
+
+Listener = Callable[[Component, Exception, int], None]
+
+
+class Guard:
+    """
+    Contains failures of telemetry.
+
+    `count` is called for every failure; `say` at most once a minute per component, with the number of
+    failures kept silent since. With `strict`, a contained failure is raised to the caller: for tests only.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
+        self.count: Callable[[Component], None] | None = None
+        self.say: Listener | None = None
+        self._said: dict[Component, float] = {}
+        self._silent: dict[Component, int] = {}
+
+    def contain(self, component: Component, error: Exception) -> None:
+        """Take note of *error*; re-raise it only when strict."""
+        try:
+            if self.count is not None:
+                self.count(component)
+            self._log(component, error)
+        except Exception:  # noqa: BLE001, S110 - the guard is the last line: nothing is behind it
+            pass
+        if self.strict:
+            raise error
+
+    def _log(self, component: Component, error: Exception) -> None:
+        now = time.monotonic()
+        last = self._said.get(component)
+        if self.say is None or (last is not None and now - last < SECONDS_BETWEEN_LOGS):
+            self._silent[component] = self._silent.get(component, 0) + 1
+            return
+        self._said[component] = now
+        self.say(component, error, self._silent.pop(component, 0))
+
+
+class FanOut:
+    """Hands an outcome to every recorder, in order; a recorder that fails keeps no other from its outcome."""
+
+    __slots__ = ("guard", "recorders")
+
+    def __init__(self, guard: Guard, recorders: tuple[tuple[Component, Recorder], ...] = ()) -> None:
+        self.guard = guard
+        self.recorders = recorders
+
+    def __call__(self, outcome: Outcome) -> None:
+        failed: list[tuple[Component, Exception]] | None = None
+        for component, record in self.recorders:
+            try:
+                record(outcome)
+            except Exception as error:  # noqa: BLE001 - any recorder, any failure
+                failed = failed or []
+                failed.append((component, error))
+        if failed:
+            for component, error in failed:
+                self.guard.contain(component, error)

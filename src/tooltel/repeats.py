@@ -1,0 +1,101 @@
+"""
+Whether a call was made before: the same tool with the same arguments in the same session.
+
+Only hashes are kept, in bounded memory, for a limited time. A call is remembered once it has taken effect;
+what was rejected, refused or failed outright may be tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict, is_dataclass
+from hashlib import blake2b
+from inspect import Signature
+from typing import Any, Final
+
+from tooltel.signals import Status
+
+EFFECTIVE: Final = frozenset({Status.OK, Status.PARTIAL, Status.TIMEOUT})  # may have taken effect
+HARMLESS: Final = frozenset({Status.REPLAYED, Status.REFUSED, Status.INVALID_ARGUMENTS})  # stopped before any effect
+
+SESSIONS: Final = 10_000
+CALLS_PER_SESSION: Final = 256
+WINDOW_SECONDS: Final = 86_400.0
+
+
+def fingerprint(signature: Signature | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bytes | None:
+    """
+    A hash of canonical arguments: positional or by keyword, defaults given or left out, it is the same.
+
+    None when the arguments have no canonical form (they do not fit the signature, refer to themselves, ...).
+    """
+    try:
+        named: Mapping[str, Any] = kwargs
+        if signature is not None:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            named = bound.arguments
+        text = json.dumps(named, sort_keys=True, separators=(",", ":"), default=_canonical)
+    except Exception:  # noqa: BLE001 - arguments are the model's and the host's: no form, no opinion
+        return None
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _canonical(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if isinstance(value, Mapping):
+        return dict(value)
+    return f"{type(value).__qualname__}:{value!r}"
+
+
+class Repeats:
+    """The memory of effective calls, per session: the oldest sessions and calls are forgotten first."""
+
+    def __init__(
+        self,
+        *,
+        sessions: int = SESSIONS,
+        calls: int = CALLS_PER_SESSION,
+        window: float = WINDOW_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sessions: OrderedDict[Hashable, OrderedDict[tuple[str, bytes], float]] = OrderedDict()
+        self._limits = (sessions, calls, window)
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def note(self, session: Hashable, tool: str, print_: bytes, status: Status) -> float | None:
+        """
+        Take note of a settled call; give the seconds since an equal, effective call of the session, or None.
+
+        A call that was stopped before any effect is neither a repeat nor remembered.
+        """
+        if status in HARMLESS:
+            return None
+        sessions, calls, window = self._limits
+        key, now = (tool, print_), self._clock()
+        with self._lock:
+            seen = self._sessions.pop(session, None)
+            if seen is None:
+                if status not in EFFECTIVE:
+                    return None
+                seen = OrderedDict()
+            self._sessions[session] = seen  # most recently used last
+            first = seen.get(key)
+            if first is not None and now - first > window:
+                first = None
+                del seen[key]
+            if first is None and status in EFFECTIVE:
+                seen[key] = now
+                while len(seen) > calls:
+                    seen.popitem(last=False)
+            while len(self._sessions) > sessions:
+                self._sessions.popitem(last=False)
+        return None if first is None else now - first

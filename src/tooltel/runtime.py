@@ -1,0 +1,422 @@
+"""Tooltel: the object that holds catalog, recorders and settings together; `configure()` and the default instance."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, overload
+
+from opentelemetry import trace
+
+from tooltel import declaring, signals, wrapping
+from tooltel._version import version as VERSION  # noqa: N812 - a constant of the package
+from tooltel.call import Binding, Call, Services, Session, current_session, entered
+from tooltel.catalog import Catalog, Tool
+from tooltel.errors import CatalogError, NotConfiguredError, Problem
+from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, register, wsgi_app
+from tooltel.outcome import Origin, Outcome
+from tooltel.recording import FanOut, Guard
+from tooltel.recorders.prometheus import Instruments, PrometheusRecorder, is_multiprocess
+from tooltel.recorders.spans import Spans
+from tooltel.repeats import Repeats
+from tooltel.settings import Settings
+from tooltel.signals import Component, Event, Status
+from tooltel.starting import admit, read_catalog
+from tooltel.text import clean
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+    from prometheus_client.registry import CollectorRegistry
+
+    from tooltel.outcome import Recorder
+    from tooltel.starting import CatalogLike
+    from tooltel.wrapping import ToolFields
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PORT: Final = 9464  # the port OpenTelemetry's Prometheus exporters listen on
+_WARNED_NAMES: Final = 100  # unknown profiles that get a warning of their own
+
+
+class Tooltel:
+    """
+    Watches the tool calls of one process.
+
+    *catalog* is a path to a catalog file, a Catalog made in code, or None: then tools are declared where they are
+    wrapped. *profile* and *agent* are what calls outside any session carry. *registry* defaults to the host's
+    `prometheus_client.REGISTRY`, *tracer_provider* to OpenTelemetry's global one, *clock* gives seconds as
+    `time.perf_counter` does. *recorders* are further sinks, called with every Outcome. *declarations* are what each
+    profile sends to the model, judged at start-up. *count_tokens* maps declaration text to a number of tokens.
+
+    Raises CatalogError with every problem of the catalog; `on_problem="warn"` turns house rules into warnings.
+    """
+
+    def __init__(  # noqa: PLR0913 - everything it uses is a parameter, so that nothing is ambient
+        self,
+        catalog: CatalogLike = None,
+        *,
+        profile: str | None = None,
+        agent: str | None = None,
+        registry: CollectorRegistry | None = None,
+        tracer_provider: TracerProvider | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        recorders: Iterable[Recorder] = (),
+        on_problem: Literal["raise", "warn"] = "raise",
+        declarations: Mapping[str, Sequence[Any]] | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        # Late: structlog costs as much to import as everything else here together.
+        from tooltel.recorders.logs import EventLog, LogRecorder
+
+        self.settings = settings if settings is not None else Settings.read(os.environ)
+        self._source = catalog
+        self._on_problem = on_problem
+        self._keys = _attribute_keys(self.settings)
+        self.events = EventLog(self._keys)
+        self._warned: set[str] = set()
+        self._lock = threading.RLock()
+        self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
+        self._inline: dict[str, Tool] = {}
+        loaded, problems = read_catalog(catalog, declarations)
+        self._say_problems(admit(problems, on_problem, source=loaded.source if loaded else str(catalog)))
+        assert loaded is not None  # noqa: S101 - admit() has raised otherwise
+        self._catalog = loaded.relaxed() if on_problem == "warn" else loaded
+        self._loaded_at = time.time()
+
+        self.guard = Guard()
+        self.registry = registry if registry is not None else default_registry()
+        self._instruments = Instruments(self.registry)
+        self._metrics = PrometheusRecorder(self._instruments, exemplars=self.settings.exemplars)
+        self._metrics.bear_catalog(self._catalog)
+        self._collector = CatalogCollector(lambda: self._catalog, lambda: self._loaded_at, VERSION)
+        register(self.registry, self._collector)
+        self.view = View(self.registry, catalog=self._collector, born=self._metrics.born)
+        tracer = trace.get_tracer(signals.SCOPE, VERSION, tracer_provider)
+        spans = Spans(tracer, keys=self._keys, record_exceptions=self.settings.record_exceptions)
+        self.logs = LogRecorder(self.events, log_calls=self.settings.log_calls)
+        self.guard.count = self._count_internal_error
+        self.guard.say = self._say_internal_error
+        sinks: list[tuple[Component, Recorder]] = [(Component.METRICS, self._metrics), (Component.LOGS, self.logs)]
+        sinks += [(Component.RECORDER, recorder) for recorder in recorders]
+        sinks.append((Component.SPANS, spans))  # last: a sink may still link to the open span
+        enabled = not self.settings.disabled
+        self.services = Services(
+            clock=clock,
+            guard=self.guard,
+            fan_out=FanOut(self.guard, tuple(sinks) if enabled else ()),
+            openers=((Component.SPANS, spans.opened), (Component.METRICS, self._metrics.opened)) if enabled else (),
+            repeats=Repeats(
+                sessions=self.settings.repeat_sessions,
+                calls=self.settings.repeat_calls,
+                window=self.settings.repeat_window_seconds,
+            ),
+            session=Session(self._origin(profile, agent, None), asked_profile=profile),
+        )
+        self.services.keys = self._keys
+        self.spans = spans
+        self._declared = declaring.Declared(self._instruments, count_tokens)
+        for name, sent in (declarations or {}).items():
+            self.declared(name, sent)
+        _watch_forks(self)
+
+    # --- the catalog ---
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog in use, tools declared in code included."""
+        return self._catalog
+
+    def reload(self, catalog: CatalogLike = None) -> tuple[Problem, ...]:
+        """
+        Read the catalog file again, or take *catalog* instead; give the problems that kept the old one in use.
+
+        Nothing is replaced unless everything is right. Running calls keep the Tool they started with. Never raises:
+        a bad file is counted and logged.
+        """
+        source = self._source if catalog is None else catalog
+        try:
+            new, problems = read_catalog(source, None)
+            problems = [*problems, *(wrapping.left_out(self._bindings, new, self._inline) if new else ())]
+            for tool in self._inline.values():
+                new = new.with_tool(tool) if new else None
+            warned = admit(problems, self._on_problem, source=str(new.source if new else source))
+        except CatalogError as error:
+            return self._keep_catalog(error.problems)
+        except Exception as error:  # noqa: BLE001 - a reload may run in a signal handler
+            what = f"cannot be read: {clean(error)}"
+            return self._keep_catalog((Problem("unreadable", str(source), what, "give a readable catalog file"),))
+        assert new is not None  # noqa: S101 - admit() has raised otherwise
+        self._say_problems(warned)
+        with self._lock:
+            self._source = source
+            self._catalog = new.relaxed() if self._on_problem == "warn" else new
+            self._loaded_at = time.time()
+            for binding in tuple(self._bindings):
+                binding.tool = new.tools[binding.tool.name]
+                self._metrics.bear_tool(binding.tool)
+            self._metrics.bear_catalog(new)
+            asked, origin = self.services.session.asked_profile, self.services.session.origin
+            self.services.session = Session(self._origin(asked, origin.agent, None), asked_profile=asked)
+        self.events.emit("info", Event.CATALOG_RELOADED, sha=new.sha, tools=len(new.tools))
+        return ()
+
+    def _keep_catalog(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        self._instruments.count(signals.CATALOG_RELOAD_FAILURES)
+        self.events.emit("error", Event.CATALOG_RELOAD_FAILED, problems=[str(problem) for problem in problems])
+        return problems
+
+    def _say_problems(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.events.emit("warning", Event.CATALOG_PROBLEM, problem=str(problem))
+
+    # --- wrapping ---
+
+    @overload
+    def tool(self, fn: F, /, **declared: Unpack[ToolFields]) -> F: ...
+    @overload
+    def tool(self, /, **declared: Unpack[ToolFields]) -> Callable[[F], F]: ...
+    def tool(self, fn: Any = None, /, **declared: Unpack[ToolFields]) -> Any:
+        """
+        Wrap a tool, so that every call of it is recorded: `@tel.tool` or `@tel.tool(owner=..., risk=...)`.
+
+        The tool is the catalog's of that name (`name=`, else the function's own), or is declared here with at least
+        an owner; to declare what the catalog contradicts is an error. Functions, coroutine functions, generators and
+        async generators, methods (also static and class methods), partials and callable objects stay what they are.
+        """
+        if fn is None:
+            return lambda given: self.tool(given, **declared)
+        if isinstance(fn, (staticmethod, classmethod)):
+            return type(fn)(self.tool(fn.__func__, **declared))
+        wrapping.refuse_class(fn)
+        if self.settings.disabled or wrapping.is_wrapped(fn):
+            return fn
+        with self._lock:
+            tool, catalog, problems = wrapping.resolve(self._catalog, fn, declared)
+            self._say_problems(admit(problems, self._on_problem, source=wrapping.place_of(fn)))
+            if catalog is not self._catalog:
+                self._catalog = catalog
+                self._inline[tool.name] = tool
+            return self._bind(fn, tool, None)
+
+    def alias(self, name: str, target: Callable[..., Any], /) -> Callable[..., Any]:
+        """
+        Give *target*, a wrapped tool, under its old *name*: it works as before, and its calls are counted as alias
+        calls of the tool, so that one can see when the old name may go.
+
+        The name must be among the tool's `aliases`; otherwise CatalogError says what to add.
+        """
+        if self.settings.disabled:
+            return target
+        if isinstance(target, (staticmethod, classmethod)):
+            return type(target)(self.alias(name, target.__func__))  # type: ignore[return-value]
+        binding = wrapping.binding_of(target)
+        if name not in binding.tool.aliases:
+            problem = wrapping.unknown_alias(name, binding.tool, place=wrapping.place_of(target))
+            raise CatalogError([problem], source=self._catalog.source)
+        return self._bind(wrapping.unwrapped(target), binding.tool, name)
+
+    def _bind(self, fn: Callable[..., Any], tool: Tool, alias: str | None) -> Callable[..., Any]:
+        binding = Binding(tool, self.services, fn, alias)
+        self._bindings.add(binding)
+        self._metrics.bear_tool(tool)
+        self._metrics.know_fields(tool.name, wrapping.parameter_names(binding))
+        return wrapping.shell(fn, binding)
+
+    # --- sessions and calls ---
+
+    def session(
+        self, *, profile: str | None = None, agent: str | None = None, id: str | None = None  # noqa: A002 - the noun's own word
+    ) -> AbstractContextManager[Session]:
+        """
+        One conversation: every call inside the block carries its profile, agent name and id.
+
+        What is left out is the process default. A profile that the catalog does not hold is recorded as `other`, and
+        warned about once. Sessions nest, and follow tasks and copied contexts.
+        """
+        default = self.services.session
+        asked = default.asked_profile if profile is None else profile
+        agent = default.origin.agent if agent is None else agent
+        key = object() if id is None else clean(id)
+        return entered(Session(self._origin(asked, agent, id), asked_profile=asked, key=key, parent=_parent_name()))
+
+    def _origin(self, profile: str | None, agent: str | None, session_id: str | None) -> Origin:
+        label = self._catalog.profile_label(profile)
+        if profile is not None and label != profile:
+            self._warn_once(f"profile {clean(profile)!r} is not in the catalog; its calls are recorded as {label!r}")
+        return Origin(
+            label, None if agent is None else clean(agent), None if session_id is None else clean(session_id)
+        )
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str | None = None) -> Call:
+        """
+        Record a call of tool *name* that no decorator wraps: `with tel.call("kb_search") as call: ...`.
+
+        `call.returned(result)` judges a result by its shape. An old name counts as an alias call; a name that the
+        catalog does not hold is recorded with owner `unowned`.
+        """
+        alias = self._catalog.aliases.get(name)
+        tool = self._catalog.tools.get(alias.tool if alias else name)
+        if tool is None:
+            tool = Tool(clean(name), signals.UNOWNED, signals.UNKNOWN_RISK, "")
+        binding = Binding(tool, self.services, None, alias.name if alias else None)
+        return Call(binding, (), arguments, call_id)
+
+    def not_found(self, requested: object, *, call_id: str | None = None) -> Outcome:
+        """
+        Record that the model asked for *requested*, which is no tool of this session; give what is known about it.
+
+        `outcome.missing.reason` tells a rename from a hallucination, `outcome.missing.nearest` is the tool that was
+        probably meant. Any object is accepted; it is cleaned before it is kept.
+        """
+        session = current_session() or self.services.session
+        missing = self._catalog.explain(requested, session.asked_profile)
+        outcome = Outcome(
+            Status.NOT_FOUND, None, session.origin, error_type=signals.ERROR_NOT_FOUND, parent=_parent_name(),
+            call_id=call_id, missing=missing,
+        )  # fmt: skip
+        self.services.fan_out(outcome)
+        return outcome
+
+    def declared(self, profile: str, declarations: Iterable[Any]) -> None:
+        """
+        Record what the model was really sent: the declarations of *profile*, in any framework's shape.
+
+        Sets declaration size, number of tools, budget and fingerprints, and logs the tools that the session was
+        offered, once per change. Never raises: an odd declaration is measured as far as it can be.
+        """
+        if self.settings.disabled:
+            return
+        try:
+            session = current_session() or self.services.session
+            noted = self._declared.note(profile, tuple(declarations), self._catalog)
+            for name, properties in noted.properties.items():
+                self._metrics.know_fields(name, properties)
+            for warning in noted.warnings:
+                self._warn_once(warning)
+            for event, facts in noted.events:
+                self.events.emit("warning", event, **facts)
+            if session.offered != noted.names:
+                session.offered = noted.names
+                self.events.emit("info", Event.TOOLS_OFFERED, **{self._keys[signals.PROFILE]: profile}, tools=noted.names)
+        except Exception as error:  # noqa: BLE001 - called inside the host's model loop
+            self.guard.contain(Component.DECLARATIONS, error)
+
+    # --- exposition ---
+
+    def serve(self, port: int = PORT, *, host: str = "127.0.0.1") -> Exposition:
+        """Serve /metrics on *host*:*port* (0: any free port) from a thread of its own; close() what is returned."""
+        return Exposition(self.view, host=host, port=port)
+
+    def asgi_app(self) -> Callable[..., Any]:
+        """An ASGI application that answers scrapes, to be mounted by the host."""
+        return asgi_app(self.view)
+
+    def wsgi_app(self) -> Callable[..., Any]:
+        """A WSGI application that answers scrapes, to be mounted by the host."""
+        return wsgi_app(self.view)
+
+    def close(self) -> None:
+        """Take the series off the registry. Wrapped tools keep working, and are recorded nowhere else than before."""
+        self._instruments.unregister()
+        self.registry.unregister(self._collector)  # type: ignore[arg-type]  # structural, see exposition.register
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    # --- what goes wrong inside ---
+
+    def _warn_once(self, sentence: str) -> None:
+        if sentence in self._warned or len(self._warned) >= _WARNED_NAMES:
+            return
+        self._warned.add(sentence)
+        self.events.emit("warning", Event.CATALOG_PROBLEM, problem=sentence)
+
+    def _count_internal_error(self, component: Component) -> None:
+        self._instruments.count(signals.INTERNAL_ERRORS, component.value)
+
+    def _say_internal_error(self, component: Component, error: Exception, suppressed: int) -> None:
+        self.events.emit(
+            "error", Event.TELEMETRY_ERROR, component=component.value, error=f"{type(error).__qualname__}: {clean(error)}",
+            suppressed=suppressed or None,
+        )  # fmt: skip
+
+    def _after_fork(self) -> None:
+        # No logging here: another thread may have held a lock when the process forked.
+        self._metrics.forget_children()
+        if not is_multiprocess():
+            self._metrics.on_first_use = self._warn_of_fork
+
+    def _warn_of_fork(self) -> None:
+        self._metrics.on_first_use = None
+        warnings.warn(
+            "this process was forked after tooltel was configured: its calls are counted in a copy that nobody scrapes; "
+            "set PROMETHEUS_MULTIPROC_DIR before prometheus_client is imported",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _parent_name() -> str | None:
+    from tooltel.call import current_call
+
+    call = current_call()
+    return call.tool.name if call is not None else None
+
+
+def _attribute_keys(settings: Settings) -> Mapping[str, str]:
+    return {
+        signals.OWNER: settings.attribute_owner,
+        signals.VERSION: settings.attribute_version,
+        signals.RISK: settings.attribute_risk,
+        signals.PROFILE: settings.attribute_profile,
+    }
+
+
+def _watch_forks(tel: Tooltel) -> None:
+    alive = weakref.ref(tel)
+
+    def after() -> None:
+        known = alive()
+        if known is not None:
+            known._after_fork()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=after)
+
+
+# --- the default instance ------------------------------------------------------------------------------
+
+_default: Tooltel | None = None
+_default_lock: Final = threading.Lock()
+
+
+def configure(catalog: CatalogLike = None, **options: Any) -> Tooltel:
+    """
+    Make the process' default Tooltel, and give it; the options are those of `Tooltel`.
+
+    Called again, it replaces the default: the old one's series leave the registry first.
+    """
+    global _default
+    with _default_lock:
+        old, _default = _default, None
+        if old is not None:
+            old.close()
+        _default = Tooltel(catalog, **options)
+        return _default
+
+
+def default() -> Tooltel:
+    """The default instance; raises NotConfiguredError before `configure()`."""
+    if _default is None:
+        raise NotConfiguredError
+    return _default
+

@@ -1,0 +1,127 @@
+"""
+The test kit: see in a test what tooltel recorded, with a clock you move by hand.
+
+    from tooltel.testing import capture
+
+    with capture(tel) as seen:
+        order_lookup("o-1")
+    assert seen.outcomes[0].status == "ok"
+    assert seen.increase("tooltel_tool_calls_total", tool="order_lookup") == 1
+
+Inside the block a failing recorder raises, so that a test cannot pass over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tooltel.loading import assert_catalog
+from tooltel.runtime import Tooltel, default
+from tooltel.signals import SCOPE, Component
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+
+    from tooltel.exposition import View
+    from tooltel.outcome import Outcome
+
+__all__ = ["Captured", "FakeClock", "LoggedEvent", "assert_catalog", "capture", "parse_samples"]
+
+Sample = tuple[str, frozenset[tuple[str, str]]]
+
+
+class FakeClock:
+    """A clock for `Tooltel(clock=...)`: it stands still until it is advanced."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        self.now = start
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock forward."""
+        self.now += seconds
+
+
+class LoggedEvent(NamedTuple):
+    """One log event: its level, its name and its facts."""
+
+    level: str
+    name: str
+    facts: Mapping[str, Any]
+
+
+class Captured:
+    """What was recorded since the block began: `outcomes`, `spans` (ended ones), `events`, and metric increases."""
+
+    def __init__(self, view: View) -> None:
+        self.outcomes: list[Outcome] = []
+        self.events: list[LoggedEvent] = []
+        self._exporter: Any = None
+        self._view = view
+        self._before = parse_samples(view)
+
+    @property
+    def spans(self) -> Sequence[ReadableSpan]:
+        """The spans that ended in the block, in that order."""
+        found: Sequence[ReadableSpan] = self._exporter.get_finished_spans()
+        return found
+
+    def increases(self) -> dict[Sample, float]:
+        """Every series whose value changed since the block began, with by how much."""
+        now = parse_samples(self._view)
+        changed = {key: value - self._before.get(key, 0.0) for key, value in now.items()}
+        return {key: delta for key, delta in changed.items() if delta}
+
+    def increase(self, metric: str, /, **labels: str) -> float:
+        """By how much the series of *metric* that carry *labels* changed, summed."""
+        wanted = set(labels.items())
+        return sum(delta for (name, has), delta in self.increases().items() if name == metric and wanted <= has)
+
+    def logged(self, name: str) -> list[Mapping[str, Any]]:
+        """The facts of every event called *name*."""
+        return [event.facts for event in self.events if event.name == name]
+
+
+def parse_samples(view: View) -> dict[Sample, float]:
+    """Every sample that a scrape of *view* would show now."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in view.collect()
+        for sample in family.samples
+    }
+
+
+@contextmanager
+def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
+    """
+    Capture what *tel* (the default instance when left out) records in the block.
+
+    Spans go to a memory exporter of the block's own instead of the host's provider; events are kept instead of
+    written; metrics count as always. One capture at a time per instance.
+    """
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    tel = default() if tel is None else tel
+    seen = Captured(tel.view)
+    seen._exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(seen._exporter))
+
+    fan_out, guard, events, logs, spans = tel.services.fan_out, tel.guard, tel.events, tel.logs, tel.spans
+    before = (fan_out.recorders, guard.strict, events.sink, logs.good_calls, spans.tracer)
+    fan_out.recorders = ((Component.RECORDER, seen.outcomes.append), *fan_out.recorders)
+    guard.strict = True
+    events.sink = lambda level, name, facts: seen.events.append(LoggedEvent(level, name, facts))
+    logs.good_calls = True
+    spans.tracer = provider.get_tracer(SCOPE)
+    try:
+        yield seen
+    finally:
+        fan_out.recorders, guard.strict, events.sink, logs.good_calls, spans.tracer = before
+        provider.shutdown()
