@@ -1,0 +1,105 @@
+"""What a scrape says: the exposition read back, as Prometheus would read it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tooltel import signals
+from tooltel.demo.entries import COUNTED, SILENT, Entry, Tally, compared
+from tooltel.signals import Kind, Metric, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_COUNT: Final = "_count"
+_BUCKET: Final = "_bucket"
+_LE: Final = "le"
+
+
+class Scrape:
+    """The samples of one exposition, by sample name. Raises ValueError for text that is no exposition."""
+
+    def __init__(self, text: str) -> None:
+        self._samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                self._samples.setdefault(sample.name, []).append((sample.labels, sample.value))
+
+    def samples(self, name: str, /, **wanted: str) -> Iterator[tuple[Mapping[str, str], float]]:
+        """Labels and value of each sample of that name that has the *wanted* labels."""
+        for labels, value in self._samples.get(name, ()):
+            if all(labels.get(key) == text for key, text in wanted.items()):
+                yield labels, value
+
+    def total(self, metric: Metric, /, **wanted: str) -> float:
+        """The sum of a row's samples that have the *wanted* labels; of a histogram, its observations."""
+        return sum(value for _, value in self.samples(_counted_name(metric), **wanted))
+
+    def by(self, metric: Metric, label: str, /, **wanted: str) -> Counter[str]:
+        """Whole numbers of a row, summed by one of its labels; zeros are left out."""
+        found: Counter[str] = Counter()
+        for labels, value in self.samples(_counted_name(metric), **wanted):
+            if value:
+                found[labels[label]] += round(value)
+        return found
+
+    def quantile(self, q: float, metric: Metric, /, **wanted: str) -> float | None:
+        """What `histogram_quantile(q, sum by (le) (...))` gives, in seconds; None without observations."""
+        buckets: Counter[float] = Counter()
+        for labels, value in self.samples(metric.name + _BUCKET, **wanted):
+            buckets[float(labels[_LE])] += round(value)
+        return histogram_quantile(q, sorted(buckets.items()))
+
+    def tally(self) -> Tally:
+        """What was recorded, in the terms of the ledger; a row that must be silent shows when it is not."""
+        tally = Tally()
+        for metric in (*COUNTED, *SILENT):
+            for labels, value in self.samples(_counted_name(metric)):
+                if value:
+                    key = Entry(metric.name, tuple((label, labels[label]) for label in compared(metric)))
+                    tally[key] += round(value)
+        return tally
+
+
+def _counted_name(metric: Metric) -> str:
+    return metric.name + _COUNT if metric.kind is Kind.HISTOGRAM else metric.name
+
+
+def histogram_quantile(q: float, buckets: list[tuple[float, int]]) -> float | None:
+    """
+    The q-quantile of cumulative *buckets*: upper bound and observations up to it, sorted, the last infinite.
+
+    As Prometheus does it: linear within a bucket, the first of which starts at 0; beyond the last finite
+    bound, that bound. https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile
+    """
+    if len(buckets) < 2 or not buckets[-1][1]:
+        return None
+    rank = q * buckets[-1][1]
+    start, below = 0.0, 0
+    for bound, count in buckets:
+        if count >= rank:
+            if math.isinf(bound):
+                return start
+            return start + (bound - start) * ((rank - below) / (count - below) if count > below else 1.0)
+        start, below = bound, count
+    return start
+
+
+def error_ratio(outcomes: Counter[str]) -> float | None:
+    """The share of errors that burns a budget: bad calls by calls that are not neutral; None without any."""
+    judged = sum(outcomes.values()) - sum(outcomes[status] for status in signals.NEUTRAL)
+    return sum(outcomes[status] for status in signals.BAD) / judged if judged else None
+
+
+def failures(outcomes: Counter[str]) -> int:
+    """Calls that burn a budget."""
+    return sum(outcomes[status] for status in signals.BAD)
+
+
+def troubles(outcomes: Counter[str]) -> list[tuple[str, int]]:
+    """Outcomes other than `ok`, the most frequent first."""
+    return [(status, count) for status, count in outcomes.most_common() if status != Status.OK]
