@@ -22,7 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("text",),  # cleaning of hostile text, bounded by the table's lengths
     ("catalog", "promql", "settings"),
     ("outcome",),
-    ("declarations", "loading", "recording", "redact", "repeats"),
+    ("declarations", "recording", "redact", "repeats"),
+    ("loading",),  # of a catalog, and the assertion that it and its declarations are fine
     ("call",),  # its life: it asks what was repeated and hands its outcome to the fan-out
     ("artifacts", "exposition", "match", "processors", "recorders", "wrap"),
     ("runtime", "sidecar"),
