@@ -13,7 +13,7 @@ from tooltel.catalog.paths import shown
 from tooltel.errors import CatalogError, Level, Problem
 from tooltel.loading.durations import parse_duration
 from tooltel.loading.places import Places
-from tooltel.loading.specs import import_catalog, is_spec
+from tooltel.loading.specs import UNIMPORTABLE, import_catalog, is_spec
 from tooltel.loading.syntax import parse
 from tooltel.loading.tables import build
 
@@ -21,10 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
-__all__ = ["assert_catalog", "load", "load_catalog", "locate", "parse_duration", "read", "read_catalog"]
+__all__ = [
+    "UNREADABLE",
+    "assert_catalog",
+    "is_spec",
+    "load",
+    "load_catalog",
+    "locate",
+    "parse_duration",
+    "read",
+    "read_catalog",
+]
 
+UNOPENED: Final = "unreadable_file"
 SIZE_LIMIT: Final = 64 * 2**20  # bytes; a catalog of 10,000 tools has 3 million
-UNREADABLE: Final = "unreadable_file"  # the rule of problems that keep a file from being looked into at all
+# Rules of problems because of which nothing could be looked into at all.
+UNREADABLE: Final = frozenset({UNOPENED, UNIMPORTABLE})
 # Where a whole section was not understood, what refers to it says nothing new.
 _FOLLOWS: Final = {"owners": "unknown_owner", "profiles": "unknown_profile"}
 
@@ -150,7 +162,7 @@ def _unreadable(source: str, error: Exception) -> Problem:
         what, fix = f"cannot be read: {error.strerror}", "check its permissions"
     else:
         what, fix = f"cannot be opened: {error}", "give the path of a catalog file"
-    return Problem(UNREADABLE, "file", what, fix)
+    return Problem(UNOPENED, "file", what, fix)
 
 
 def _name(spec: str | PathLike[str] | Catalog) -> str:

@@ -34,6 +34,9 @@ RESERVED: Final[dict[type, frozenset[str]]] = {
 }
 
 
+_WRITE: Final = "write a name"
+
+
 def find_name_problems(catalog: Catalog) -> Iterator[Problem]:
     """What is wrong with the names of nouns, with names that lists hold, and with versions."""
     yield from _duplicates(catalog)
@@ -54,7 +57,7 @@ def find_name_problems(catalog: Catalog) -> Iterator[Problem]:
 def flaw(name: str) -> tuple[str, str] | None:
     """What makes *name* unfit to leave the process, and what to write instead; None for a good one."""
     if not name.strip():
-        return "is empty", "write a name"
+        return "is empty", _WRITE
     if len(name) > NAME_LIMIT:
         return f"has {len(name)} characters", f"names have at most {NAME_LIMIT}"
     if not name.isprintable():
@@ -83,7 +86,9 @@ def _listed(names: tuple[str, ...], kind: type, *place: str) -> Iterator[Problem
 
 def _version(noun: Tool | McpServer, section: str) -> Iterator[Problem]:
     if found := flaw(noun.version):
-        yield Problem("unsafe_name", key_path(section, noun.name, "version"), *found)
+        what, fix = found
+        fix = 'write version = "1"' if fix == _WRITE else fix
+        yield Problem("unsafe_name", key_path(section, noun.name, "version"), what, fix)
 
 
 def _off_pattern(catalog: Catalog) -> Iterator[Problem]:

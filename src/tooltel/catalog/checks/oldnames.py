@@ -33,7 +33,7 @@ def _clash(
     if old == tool:
         return "is the tool's own name", "remove it"
     if taken := catalog.tools.get(old):
-        return f"is a tool, owned by {shown(taken.owner)}", "remove it, or rename that tool"
+        return f"is a tool{_of(taken.owner)}", "remove it, or rename that tool"
     if old not in seen:
         return None
     noun, other, owner = seen[old]
@@ -44,6 +44,10 @@ def _clash(
             "keep it in one list: retired, once it no longer works",
         )
     return (
-        f"is {article} {noun} of {shown(other)}, owned by {shown(owner)}",
+        f"is {article} {noun} of {shown(other)}{_of(owner)}, too",
         "keep it at one of the two tools",
     )
+
+
+def _of(owner: str) -> str:
+    return f" of the owner {shown(owner)}" if owner else ""

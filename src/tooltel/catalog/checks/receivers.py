@@ -28,7 +28,7 @@ KINDS: Final = tuple(
 _SECRETS: Final = frozenset({
     "alert_source_token", "api_key", "api_secret", "app_token", "auth_password", "auth_secret",
     "bearer_token", "bot_token", "client_secret", "credentials", "password", "routing_key", "service_key",
-    "token", "token_id", "user_key", "webhook_url",
+    "slack_api_url", "token", "token_id", "user_key", "webhook_url",
 })  # fmt: skip
 # The same word is a secret in one kind of receiver and none in another.
 _SECRETS_OF: Final = {"slack_configs": frozenset({"api_url"})}
@@ -62,6 +62,8 @@ def find_receiver_problems(catalog: Catalog) -> Iterator[Problem]:
         for way in ("page", "ticket", "digest"):
             receiver = getattr(owner, way)
             yield from _receiver(receiver, ("owners", owner.name, way), kinds)
+    # Options may pass receivers and global settings through to Alertmanager, too.
+    yield from _secrets(catalog.render, ("render",), "")
 
 
 def _receiver(receiver: Mapping[Any, Any], path: tuple[str, ...], kinds: Hints) -> Iterator[Problem]:
@@ -100,7 +102,7 @@ def _secrets(value: object, path: tuple[str | int, ...], kind: str) -> Iterator[
             elif key in _FREE and isinstance(inner, Mapping):
                 yield from _leaks(inner, place)
             else:
-                yield from _secrets(inner, place, kind)
+                yield from _secrets(inner, place, str(key) if key in KINDS else kind)
     elif isinstance(value, (list, tuple)):
         for index, inner in enumerate(value):
             yield from _secrets(inner, (*path, index), kind)
