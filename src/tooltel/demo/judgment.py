@@ -45,9 +45,7 @@ def judge(catalog: Catalog, scrape: Scrape) -> list[Notice]:
     notices = [*_names(catalog, options, scrape), *_declarations(options, scrape)]
     for tool in catalog.tools.values():
         notices += _Judge(catalog, options, scrape, tool).notices()
-    return sorted(
-        notices, key=lambda notice: (not notice.is_page, notice.owner, notice.alert, notice.tool or "")
-    )
+    return sorted(notices, key=lambda notice: (not notice.is_page, notice.owner))
 
 
 class _Judge:
@@ -99,17 +97,10 @@ class _Judge:
         bound, options = self._tool.latency_bound, self._alert("ToolLatencyHigh")
         if bound is None or self._calls < (options.minimum or 0):
             return ""
-        of_tool = {"gen_ai_tool_name": self._tool.name}
-        fast = sum(
-            value
-            for _, value in self._scrape.samples(f"{signals.DURATION.name}_bucket", le=str(bound), **of_tool)
-        )
-        slow = 1 - fast / self._calls
-        return (
-            f"{slow:.0%} of {self._calls} calls took longer than {bound} s"
-            if slow > (options.ratio or 0)
-            else ""
-        )
+        slow = self._scrape.slower_than(bound, self._tool.name) / self._calls
+        if slow <= (options.ratio or 0):
+            return ""
+        return f"{slow:.0%} of {self._calls} calls took longer than {bound} s"
 
     def _rejected(self, alert: str, kind: RejectionKind) -> str:
         options = self._alert(alert)
@@ -122,15 +113,12 @@ class _Judge:
 
     def _refused(self) -> str:
         count = round(self._scrape.total(signals.POLICY_REFUSALS, tool=self._tool.name))
-        return (
-            f"{count} calls refused by policies"
-            if count > (self._alert("PolicyRefusals").threshold or 0)
-            else ""
-        )
+        most = self._alert("PolicyRefusals").threshold or 0
+        return f"{_calls(count)} refused by policies" if count > most else ""
 
     def _irreversible(self, metric: signals.Metric, what: str) -> str:
         count = round(self._scrape.total(metric, tool=self._tool.name))
-        return f"{_times(count)} {what}" if count and self._tool.risk == Risk.IRREVERSIBLE else ""
+        return f"{_calls(count)} {what}" if count and self._tool.risk == Risk.IRREVERSIBLE else ""
 
     def _outstanding(self) -> str:
         count = round(
@@ -141,16 +129,16 @@ class _Judge:
 
 def _names(catalog: Catalog, options: RenderOptions, scrape: Scrape) -> Iterator[Notice]:
     for reason, alert, what in (
-        (Reason.RENAMED, "ToolRenamedCalled", "asked for an old name"),
-        (Reason.NOT_IN_PROFILE, "ToolNotInProfile", "asked for a tool of another profile"),
-        (Reason.UNKNOWN, "ToolInvented", "asked for a name that the model made up"),
+        (Reason.RENAMED, "ToolRenamedCalled", "to an old name"),
+        (Reason.NOT_IN_PROFILE, "ToolNotInProfile", "to a tool of another profile"),
+        (Reason.UNKNOWN, "ToolInvented", "to names that a model made up"),
     ):
         said = options.alert(alert)
         for owner in catalog.owners:
             count = round(scrape.total(signals.NOT_FOUND, reason=reason, owner=owner))
             if said.enabled and count and count >= (said.minimum or 0):
                 yield Notice(
-                    options.alert_name(alert), str(said.severity), owner, None, f"{_times(count)} {what}"
+                    options.alert_name(alert), str(said.severity), owner, None, f"{_calls(count)} {what}"
                 )
 
 
@@ -165,5 +153,5 @@ def _declarations(options: RenderOptions, scrape: Scrape) -> Iterator[Notice]:
             )
 
 
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count:,} calls"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _COUNT: Final = "_count"
 _BUCKET: Final = "_bucket"
 _LE: Final = "le"
+_TOOL_OF_DURATION: Final = signals.DURATION.labels[0]  # the one metric whose label names are a standard's
 
 
 class Scrape:
@@ -47,12 +48,20 @@ class Scrape:
                 found[labels[label]] += round(value)
         return found
 
-    def quantile(self, q: float, metric: Metric, /, **wanted: str) -> float | None:
-        """What `histogram_quantile(q, sum by (le) (...))` gives, in seconds; None without observations."""
+    def quantile(self, q: float, tool: str) -> float | None:
+        """What `histogram_quantile(q, sum by (le) (...))` gives for a tool's duration; None without calls."""
+        return histogram_quantile(q, sorted(self._buckets(tool).items()))
+
+    def slower_than(self, bound: float, tool: str) -> int:
+        """How many calls of a tool took longer than *bound*, which is one of the histogram's."""
+        buckets = self._buckets(tool)
+        return buckets[math.inf] - buckets[bound]
+
+    def _buckets(self, tool: str) -> Counter[float]:
         buckets: Counter[float] = Counter()
-        for labels, value in self.samples(metric.name + _BUCKET, **wanted):
+        for labels, value in self.samples(signals.DURATION.name + _BUCKET, **{_TOOL_OF_DURATION: tool}):
             buckets[float(labels[_LE])] += round(value)
-        return histogram_quantile(q, sorted(buckets.items()))
+        return buckets
 
     def tally(self) -> Tally:
         """What was recorded, in the terms of the ledger; a row that must be silent shows when it is not."""

@@ -47,8 +47,9 @@ def summarize(report: Report) -> RenderableType:
 
 def _headline(report: Report) -> Text:
     ledger = report.ledger
+    said = f"{report.sessions:,} sessions, {ledger.calls:,} calls, {ledger.drops:,} to names that are no tool"
     return Text.assemble(
-        (f"{report.sessions:,} sessions, {ledger.calls:,} calls, {ledger.drops:,} wishes for no tool", LOUD),
+        (said, LOUD),
         (f"  (seed {report.seed}, {report.seconds:.1f} s)", QUIET),
     )
 
@@ -79,7 +80,7 @@ def _owner(report: Report, owner: Owner) -> tuple[RenderableType, ...]:
 
 def _row(report: Report, tool: Tool) -> tuple[Text, ...]:
     outcomes = report.scrape.by(signals.TOOL_CALLS, "outcome", tool=tool.name)
-    p95 = report.scrape.quantile(0.95, signals.DURATION, gen_ai_tool_name=tool.name)
+    p95 = report.scrape.quantile(0.95, tool.name)
     ratio = error_ratio(outcomes)
     wrong = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in troubles(outcomes))
     return (
@@ -116,7 +117,7 @@ def _notice(notice: Notice) -> Text:
 _EXPLAINED: Final = {
     Reason.RENAMED: ("renamed", "an old name: a prompt or an example still teaches it"),
     Reason.NOT_IN_PROFILE: ("elsewhere", "a tool of another profile: the model has heard of it"),
-    Reason.UNKNOWN: ("made up", "a hallucination, or an attack: names below are as they were logged"),
+    Reason.UNKNOWN: ("made up", "invented by a model, or by somebody behind it; shown as logged"),
     Reason.EMPTY: ("empty", "no name at all"),
 }
 
@@ -165,8 +166,8 @@ def _declarations(report: Report) -> RenderableType:
             Text(f"{tools:.0f} tools"),
             Text(f"{chars:,.0f} of {budget:,} characters"),
             ProgressBar(
-                total=budget or 1, completed=chars, width=14, complete_style=style, finished_style=style
+                total=budget or 1, completed=chars, width=12, complete_style=style, finished_style=style
             ),
-            Text(f"about {tokens:,.0f} tokens", QUIET),
+            Text(f"~{tokens:,.0f} tokens", QUIET),
         )
     return table

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
+import structlog
+
 from tooltel.demo.books import DEADLINE, DOWN, AcquirerUnavailableError, Books
 from tooltel.errors import Refused, Rejected
 
 if TYPE_CHECKING:
     from tooltel.demo.pace import Pace
+
+_log = structlog.get_logger()
 
 REFUND_LIMIT = 50_000  # cents that a refund may be without a human's approval
 LEDGER_ROWS = 12
@@ -54,6 +58,7 @@ class Payments:
             return {"order": order_id, "refunded": order.refunded, "replayed": True}
         if order.acquirer == DOWN:
             await self._pace.pause(self._books.latency("acquirer", order_id) / 4)
+            _log.warning("acquirer_failed", acquirer=order.acquirer, order=order_id)  # the team's own line
             raise AcquirerUnavailableError(f"{order.acquirer} answered 503")
         order.refunded += amount
         if key is not None:
