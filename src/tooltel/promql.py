@@ -94,7 +94,7 @@ def _literal(value: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Expr:
     """
-    A PromQL expression: its text, and the labels that its result may carry.
+    A PromQL expression: its text, the labels that its result may carry, and the rows of signals it `reads`.
 
     `loose` says that the text needs parentheses before it can be an operand.
     """
@@ -102,6 +102,7 @@ class Expr:
     text: str
     labels: frozenset[str]
     loose: bool = False
+    reads: frozenset[Metric] = frozenset()
 
     def __str__(self) -> str:
         return self.text
@@ -115,6 +116,14 @@ class Expr:
         return f"(\n  {inner}\n)" if "\n" in self.text else f"({self.text})"
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A series that one of our own recording rules writes: its name, and the expression behind it."""
+
+    name: str
+    expr: Expr
+
+
 def scalar(value: float) -> Expr:
     """A number as an expression."""
     return Expr(number(value), frozenset())
@@ -122,28 +131,35 @@ def scalar(value: float) -> Expr:
 
 def call(function: str, *arguments: Expr | str | float) -> Expr:
     """Apply a PromQL *function*; the last expression's labels are kept, strings are taken as they are."""
-    labels = next((each.labels for each in reversed(arguments) if isinstance(each, Expr)), frozenset[str]())
+    given = [each for each in arguments if isinstance(each, Expr)]
     parts = [number(each) if isinstance(each, (int, float)) else str(each) for each in arguments]
-    return Expr(f"{function}({', '.join(parts)})", labels)
+    labels = given[-1].labels if given else frozenset[str]()
+    return Expr(f"{function}({', '.join(parts)})", labels, reads=_read_by(*given))
 
 
 def compare(left: Expr, operator: str, right: Expr | float) -> Expr:
     """Keep the samples of *left* that compare with a number, or with the equally labeled one of *right*."""
     other = right if isinstance(right, Expr) else scalar(right)
-    return Expr(f"{left.operand} {operator} {other.operand}", left.labels, loose=True)
+    text = f"{left.operand} {operator} {other.operand}"
+    return Expr(text, left.labels, loose=True, reads=_read_by(left, other))
 
 
 def either(*arms: Expr) -> Expr:
     """Union of *arms*; of equally labeled samples the first arm's is taken."""
     text = "\nor\n".join(arm.operand for arm in arms)
-    return Expr(text, frozenset().union(*(arm.labels for arm in arms)), loose=len(arms) > 1)
+    labels = frozenset[str]().union(*(arm.labels for arm in arms))
+    return Expr(text, labels, loose=len(arms) > 1, reads=_read_by(*arms))
 
 
 def renamed(expr: Expr, source: str, target: str) -> Expr:
     """Copy label *source* to *target*, for joins with series that use another name; *source* stays."""
     _demand(expr, (source,), "label_replace")
     text = f'label_replace({expr.text}, "{target}", "$1", "{source}", "(.*)")'
-    return Expr(text, expr.labels | {target})
+    return Expr(text, expr.labels | {target}, reads=expr.reads)
+
+
+def _read_by(*parts: Expr) -> frozenset[Metric]:
+    return frozenset[Metric]().union(*(part.reads for part in parts))
 
 
 def _demand(expr: Expr, labels: Iterable[str], place: str) -> None:
@@ -180,15 +196,16 @@ class Scope:
         known = frozenset(own | set(self.selector) | set(self.keep))
         if unknown := sorted(set(matchers) - known):
             raise SignalError(f"{name} has no label {', '.join(unknown)}, only {', '.join(sorted(known))}")
-        return Expr(f"{name}{self._matching(matchers)}", known)
+        return Expr(f"{name}{self._matching(matchers)}", known, reads=frozenset({metric}))
 
-    def recorded(self, name: str, labels: Iterable[str], /, **matchers: str | Match) -> Expr:
-        """Select a series that one of our own recording rules writes, with the *labels* that it keeps."""
-        known = frozenset((*labels, *self.keep))
+    def recorded(self, recorded: Recorded, /, **matchers: str | Match) -> Expr:
+        """Select a recorded series: its rule carries the static matchers as labels, so they hold here too."""
+        known = recorded.expr.labels | set(self.selector)
         if unknown := sorted(set(matchers) - known):
-            raise SignalError(f"{name} has no label {', '.join(unknown)}, only {', '.join(sorted(known))}")
-        # A recorded series keeps only `by` labels: static matchers were applied when it was recorded.
-        return Expr(f"{name}{_braces(matchers)}", known)
+            raise SignalError(
+                f"{recorded.name} has no label {', '.join(unknown)}, only {', '.join(sorted(known))}"
+            )
+        return Expr(f"{recorded.name}{self._matching(matchers)}", known, reads=recorded.expr.reads)
 
     def total(self, expr: Expr, /, *by: str, function: str = "sum") -> Expr:
         """Aggregate *expr* by the labels *by* and those that the fleet keeps; `function` is sum, max, ..."""
@@ -196,9 +213,9 @@ class Scope:
         labels = self._kept(by)
         head = f"{function} by ({', '.join(labels)}) " if labels else function
         if "\n" not in expr.text:
-            return Expr(f"{head}({expr.text})", frozenset(labels))
+            return Expr(f"{head}({expr.text})", frozenset(labels), reads=expr.reads)
         inner = expr.text.replace("\n", "\n  ")
-        return Expr(f"{head}(\n  {inner}\n)", frozenset(labels))
+        return Expr(f"{head}(\n  {inner}\n)", frozenset(labels), reads=expr.reads)
 
     def join(
         self, left: Expr, operator: str, right: Expr, /, *on: str, bring: Iterable[str] | None = None
@@ -217,7 +234,7 @@ class Scope:
         text = f"{left.operand}\n{operator} on ({', '.join(self._kept(on))}){many}\n{right.operand}"
         keeps_left = operator in {"and", "unless"} or bring is not None
         labels = left.labels | set(brought) if keeps_left else frozenset(self._kept(on))
-        return Expr(text, labels, loose=True)
+        return Expr(text, labels, loose=True, reads=_read_by(left, right))
 
     def rate(self, metric: Metric, window: str, suffix: str = "", /, **matchers: str | Match) -> Expr:
         """Increase per second of a counter over *window* (a duration, or Grafana's interval variable)."""
@@ -237,11 +254,8 @@ class Scope:
         if metric.kind is not Kind.COUNTER:
             raise SignalError(f"{metric.name} is a {metric.kind}, not a counter")
         series = self.series(metric, **matchers)
-        born = Expr(
-            f"{series.text}\nunless\npresent_over_time({series.text}[1d] offset {window})",
-            series.labels,
-            loose=True,
-        )
+        before = over("present_over_time", series, "1d", offset=window)
+        born = Expr(f"{series.text}\nunless\n{before.text}", series.labels, loose=True)
         return either(born, over("increase", series, window))
 
     def _kept(self, labels: Iterable[str]) -> tuple[str, ...]:
@@ -254,7 +268,7 @@ class Scope:
 def over(function: str, series: Expr, window: str, /, *, offset: str = "") -> Expr:
     """Apply a range *function* such as max_over_time to *series* over *window*."""
     moved = f" offset {offset}" if offset else ""
-    return Expr(f"{function}({series.text}[{window}]{moved})", series.labels)
+    return Expr(f"{function}({series.text}[{window}]{moved})", series.labels, reads=series.reads)
 
 
 def _braces(matchers: Mapping[str, str | Match]) -> str:

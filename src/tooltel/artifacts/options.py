@@ -29,7 +29,7 @@ RESERVED: Final = frozenset(
         "alertname",
         "alertstate",
         "severity",
-        "theme",
+        "settings",
         "tool_owner",
         "le",
         "quantile",
@@ -47,7 +47,8 @@ class RenderOptions:
 
     `labels` are put on every rule; `selector` into every query; `cluster_label` names a label that every
     aggregation keeps. `alerts` holds overrides by alert name without prefix: ask `alert()` for merged values.
-    URLs have no trailing slash; durations are Prometheus' own.
+    `deadman` is the receiver of the dead-man's switch, `alertmanager` what is passed on at the top of
+    Alertmanager's configuration (`global`, `templates`). URLs have no trailing slash; durations are Prometheus' own.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -61,6 +62,8 @@ class RenderOptions:
     prometheus_version: str = "2.42"
     alertmanager_version: str = "0.25"
     retention: str = "45d"
+    deadman: Mapping[str, Any] = field(default_factory=dict)
+    alertmanager: Mapping[str, Any] = field(default_factory=dict)
     alerts: Mapping[str, AlertOptions] = field(default_factory=dict)
 
     @classmethod
@@ -178,11 +181,25 @@ def _switch(value: object) -> str | None:
     return None if isinstance(value, bool) else "must be true or false"
 
 
+def _receiver(value: object) -> str | None:
+    return None if isinstance(value, Mapping) else "must be a receiver of Alertmanager's without a name"
+
+
+def _alertmanager(value: object) -> str | None:
+    if not isinstance(value, Mapping) or set(value) - {"global", "templates"}:
+        return "must be a table with global, templates or both, as Alertmanager's configuration has them"
+    if not isinstance(value.get("global", {}), Mapping):
+        return "global must be a table"
+    templates = value.get("templates", [])
+    listed = isinstance(templates, list) and all(isinstance(path, str) for path in templates)
+    return None if listed else "templates must be a list of paths"
+
+
 _OPTIONS: Final[Mapping[str, Callable[[object], str | None]]] = MappingProxyType({
     "labels": _labels, "selector": _labels, "cluster_label": _label, "job": _text, "dashboards_url": _url,
     "runbooks_url": _url, "group_interval": _duration, "alert_prefix": _prefix,
     "prometheus_version": _version((2, 42)), "alertmanager_version": _version((0, 25)),
-    "retention": _duration,
+    "retention": _duration, "deadman": _receiver, "alertmanager": _alertmanager,
 })  # fmt: skip
 _ALERT_OPTIONS: Final[Mapping[str, Callable[[object], str | None]]] = MappingProxyType({
     "threshold": _amount, "ratio": _ratio, "minimum": _amount, "window": _duration, "for": _waiting,

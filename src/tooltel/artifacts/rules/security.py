@@ -1,0 +1,117 @@
+"""Alerts about calls that should not happen, and about MCP servers that offer what nobody agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tooltel import signals
+from tooltel.artifacts.dashboards import links
+from tooltel.artifacts.rules.book import (
+    OWNED,
+    OWNER,
+    RISK,
+    TOOL,
+    TOOL_OWNER,
+    Alert,
+    Book,
+    Group,
+    Panel,
+    Recipient,
+)
+from tooltel.artifacts.rules.texts import COUNT, NUMBER, of_tool, said, where_traces_are
+from tooltel.promql import Match, compare, renamed
+from tooltel.signals import Risk, Status
+
+TOOL_PANEL: Final = Panel(links.TOOL, OWNED)
+SERVERS: Final = Panel(links.LIFECYCLE)
+POLICY: Final = (*OWNED, "policy")
+
+
+def groups(book: Book) -> Iterator[Group]:
+    """The groups of this theme."""
+    interval = book.options.group_interval
+    yield Group("tooltel-security", interval, alerts=(*_refusals(book), *_refused(book), *_repeated(book)))
+    mcp = (*_drift(book), *_gauge(book, "McpUnlistedTools"), *_gauge(book, "McpChangedTools"))
+    yield Group("tooltel-security-mcp", interval, alerts=mcp)
+
+
+def _refusals(book: Book) -> Iterator[Alert]:
+    for each in book.variants("PolicyRefusals"):
+        settings = each.settings
+        gained = book.gained(signals.POLICY_REFUSALS, POLICY, settings.window or "", **each.matching())
+        yield Alert(
+            "PolicyRefusals", each, book.live(compare(gained, ">", settings.threshold or 0)),
+            f"Policy {said('policy')} keeps refusing {said(TOOL)}",
+            f"{COUNT} calls of {of_tool()} were refused by policy {said('policy')} within {settings.window}: "
+            "either an agent insists on what it may not do, or the policy is wrong. "
+            f"{where_traces_are(Status.REFUSED)}",
+            TOOL_PANEL,
+        )  # fmt: skip
+
+
+def _refused(book: Book) -> Iterator[Alert]:
+    for each in book.variants("IrreversibleCallRefused"):
+        where: dict[str, str | Match] = {**each.matching(), RISK: Risk.IRREVERSIBLE}
+        gained = book.gained(signals.POLICY_REFUSALS, POLICY, each.settings.window or "", **where)
+        # The alert goes to security; a static label takes the place of the tool's owner, who stays visible.
+        told = renamed(book.live(compare(gained, ">", 0)), OWNER, TOOL_OWNER)
+        yield Alert(
+            "IrreversibleCallRefused", each, told,
+            f"An irreversible call of {said(TOOL)} was refused",
+            f"{COUNT} calls of {said(TOOL)} (owner {said(TOOL_OWNER)}) were refused by policy "
+            f"{said('policy')} within {each.settings.window}. The policy held; find out what the agent "
+            f"wanted and who asked it to. {where_traces_are(Status.REFUSED)}",
+            Panel(links.TOOL, (TOOL,)), Recipient.SECURITY,
+        )  # fmt: skip
+
+
+def _repeated(book: Book) -> Iterator[Alert]:
+    for each in book.variants("IrreversibleCallRepeated"):
+        where: dict[str, str | Match] = {**each.matching(), RISK: Risk.IRREVERSIBLE}
+        gained = book.gained(signals.REPEATED_CALLS, OWNED, each.settings.window or "", **where)
+        yield Alert(
+            "IrreversibleCallRepeated", each, book.live(compare(gained, ">", 0)),
+            f"{said(TOOL)} was called again with the same arguments",
+            f"{COUNT} irreversible calls of {of_tool()} within {each.settings.window} repeated a call of "
+            "their session that had already gone through, or may have. Check what was done twice, and undo "
+            f"it by hand. Log events {signals.Event.TOOL_CALL_REPEATED} name the sessions. "
+            f"{where_traces_are()}",
+            TOOL_PANEL,
+        )  # fmt: skip
+
+
+# --- MCP servers -----------------------------------------------------------------------------------------
+
+
+def _drift(book: Book) -> Iterator[Alert]:
+    scope, running = book.scope, (OWNER, "server", "server_version")
+    seen = scope.total(scope.series(signals.MCP_SERVER_INFO), *running, function="count")
+    drifted = scope.join(seen, "unless", scope.series(signals.MCP_SERVER_PINNED_INFO), *running[1:])
+    for each in book.variants("McpServerVersionDrift"):
+        yield Alert(
+            "McpServerVersionDrift", each, renamed(drifted, OWNER, TOOL_OWNER),
+            f"MCP server {said('server')} runs version {said('server_version')}, which is not pinned",
+            f"{NUMBER} processes talk to MCP server {said('server')} (owner {said(TOOL_OWNER)}), which "
+            f"introduces itself as version {said('server_version')}; the catalog pins another.",
+            SERVERS, Recipient.SECURITY,
+        )  # fmt: skip
+
+
+_COUNTS: Final = {
+    "McpUnlistedTools": (signals.MCP_UNLISTED, "offers tools that the catalog does not allow"),
+    "McpChangedTools": (signals.MCP_CHANGED, "changed the definition of tools"),
+}
+
+
+def _gauge(book: Book, key: str) -> Iterator[Alert]:
+    row, what = _COUNTS[key]
+    found = book.scope.total(book.scope.series(row), OWNER, "server", function="max")
+    for each in book.variants(key):
+        yield Alert(
+            key, each, renamed(compare(found, ">", 0), OWNER, TOOL_OWNER),
+            f"MCP server {said('server')} {what}",
+            f"MCP server {said('server')} (owner {said(TOOL_OWNER)}) {what}: {NUMBER}. A model reads "
+            "descriptions as instructions, so look at them before anything else.",
+            SERVERS, Recipient.SECURITY,
+        )  # fmt: skip
