@@ -1,0 +1,1 @@
+"""What a catalog becomes besides code: rules, routes, dashboards and an index of runbooks."""
