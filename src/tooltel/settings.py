@@ -84,7 +84,7 @@ def _one_of(*words: str) -> Callable[[Any], str]:
 
 # Kubernetes sets such variables in every pod of a namespace that has a Service called tooltel or tooltel-...:
 # they are nobody's settings.
-_OF_A_SERVICE: Final = re.compile(
+_OF_A_SERVICE: Final = (
     r"TOOLTEL_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?"
     r"|PORT(?:_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
 )
@@ -157,7 +157,7 @@ class Settings:
         values: dict[str, Any] = {}
         by_variable = {row.variable: row for row in ROWS}
         for variable, text in (environ or {}).items():
-            if not variable.startswith(PREFIX) or _OF_A_SERVICE.fullmatch(variable):
+            if not variable.startswith(PREFIX) or re.fullmatch(_OF_A_SERVICE, variable):
                 continue
             row = by_variable.get(variable)
             if row is None:

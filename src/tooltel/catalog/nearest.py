@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 from typing import Final
 
 CANDIDATES: Final = 24  # names compared letter by letter; the trigram index has ranked them before
@@ -23,6 +22,8 @@ class Nearest:
 
     def find(self, name: str) -> str | None:
         """The name most like *name*, or None when none is close."""
+        from difflib import SequenceMatcher  # late: most processes never look for a name
+
         wanted = _folded(name)
         shared: Counter[int] = Counter()
         for gram in _trigrams(name):

@@ -7,15 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tooltel import declarations as declared
 from tooltel.catalog import Catalog, find_problems
 from tooltel.catalog.paths import shown
 from tooltel.errors import CatalogError, Level, Problem
 from tooltel.loading.durations import parse_duration
-from tooltel.loading.places import Places
 from tooltel.loading.specs import UNIMPORTABLE, import_catalog, is_spec
-from tooltel.loading.syntax import parse
-from tooltel.loading.tables import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,6 +54,10 @@ def read(path: str | PathLike[str]) -> tuple[Catalog | None, list[Problem]]:
     The catalog is None where the file could not be read or is no TOML. Where a problem is an error, the
     catalog lacks what was wrong: look at it, but do not run with it. Never raises for what the file says.
     """
+    # Late, as in the functions below: who makes a catalog in code needs none of it.
+    from tooltel.loading.syntax import parse
+    from tooltel.loading.tables import build
+
     source = os.fspath(path)
     text, problem = _read_text(source)
     if text is None:
@@ -108,6 +108,8 @@ def assert_catalog(
     """
     catalog, problems = read_catalog(spec)
     if catalog is not None and declarations:
+        from tooltel import declarations as declared
+
         found = declared.find_problems(catalog, declarations)
         problems = [*problems, *(found if isinstance(spec, Catalog) else locate(found, os.fspath(spec)))]
     if any(problem.level is Level.ERROR or strict for problem in problems):
@@ -124,6 +126,8 @@ def locate(problems: Iterable[Problem], source: str, text: str | None = None) ->
         text = _read_text(source)[0] if not is_spec(source) else None
     if text is None:
         return list(problems)
+    from tooltel.loading.places import Places
+
     places = Places(text)
     located = [
         problem

@@ -8,10 +8,11 @@ but for repetitions, so it may be simple where the parser must be strict; at a l
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_right
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import tomli
 
 from tooltel.catalog.paths import key_path
 
@@ -198,7 +199,7 @@ class Places:
 def _unquoted(key: str) -> str:
     if key[0] == '"' and "\\" in key:
         try:
-            return next(iter(tomllib.loads(f"{key} = 0")))
-        except tomllib.TOMLDecodeError:
+            return next(iter(tomli.loads(f"{key} = 0")))
+        except ValueError:
             raise LostError from None
     return key[1:-1] if key[0] in "\"'" else key

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+import tomli
 
 from tooltel.catalog.checks.names import duplicate
 from tooltel.catalog.paths import key_path
@@ -59,14 +60,14 @@ def parse(text: str) -> tuple[Document | None, list[Problem]]:
 
 def _loaded(text: str) -> tuple[Document | None, Exception | None]:
     try:
-        return tomllib.loads(text), None
+        return tomli.loads(text), None
     except (ValueError, RecursionError) as error:  # also: numbers of thousands of digits, endless nesting
         return None, error
 
 
 def _syntax_problem(error: Exception, text: str) -> Problem:
     if isinstance(error, RecursionError):
-        return Problem("syntax", "file", "is nested too deeply", "use tables instead of nested lists")
+        return Problem("syntax", "file", "lists are nested too deeply", "write tables instead")
     found = _PLACE.search(str(error))
     message = clean(str(error)[: found.start()] if found else str(error))
     line = int(found[1]) if found and found[1] else text.count("\n") + 1

@@ -42,7 +42,7 @@ def find_name_problems(catalog: Catalog) -> Iterator[Problem]:
     yield from _duplicates(catalog)
     for nouns in (catalog.owners, catalog.profiles, catalog.tools, catalog.mcp, catalog.sources):
         for name, noun in nouns.items():
-            yield from _unsafe(name, type(noun), key_path(*SECTIONS[type(noun)], name))
+            yield from _unsafe(name, type(noun), *SECTIONS[type(noun)], name)
     yield from _off_pattern(catalog)
     for tool in catalog.tools.values():
         for field, kind in (("profiles", Profile), ("aliases", Tool), ("retired", Tool)):
@@ -67,25 +67,29 @@ def flaw(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _unsafe(name: str, kind: type, path: str) -> Iterator[Problem]:
+def _unsafe(name: str, kind: type, *place: str) -> Iterator[Problem]:
     if found := flaw(name):
-        yield Problem("unsafe_name", path, *found)
+        yield Problem("unsafe_name", key_path(*place), *found)
     elif name in RESERVED[kind]:
-        yield Problem("reserved_name", path, f"{shown(name)} means something else in labels", "rename it")
+        yield Problem(
+            "reserved_name", key_path(*place), f"{shown(name)} means something else in labels", "rename it"
+        )
 
 
 def _listed(names: tuple[str, ...], kind: type, *place: str) -> Iterator[Problem]:
-    path = key_path(*place)
     for name in names:
         if kind is not Profile:  # a profile that has an unfit name is told of where it is declared
-            yield from _unsafe(name, kind, path)
+            yield from _unsafe(name, kind, *place)
     if len(names) > 1 and len(set(names)) < len(names):
         twice = sorted({shown(name) for name in names if names.count(name) > 1})
-        yield Problem("repeated_value", path, f"{', '.join(twice)} is listed twice", "list it once")
+        yield Problem(
+            "repeated_value", key_path(*place), f"{', '.join(twice)} is listed twice", "list it once"
+        )
 
 
 def _version(noun: Tool | McpServer, section: str) -> Iterator[Problem]:
-    if found := flaw(noun.version):
+    # An empty pin has a rule of its own.
+    if (found := flaw(noun.version)) and (noun.version or section == "tools"):
         what, fix = found
         fix = 'write version = "1"' if fix == _WRITE else fix
         yield Problem("unsafe_name", key_path(section, noun.name, "version"), what, fix)

@@ -28,11 +28,10 @@ def find_value_problems(catalog: Catalog) -> Iterator[Problem]:
     risks, level = Hints(_RISKS), level_of(catalog, "description")
     shortest = catalog.house.description_min_chars
     for tool in catalog.tools.values():
-        path = ("tools", tool.name)
         if tool.risk not in _RISKS:
             yield Problem(
                 "unknown_risk",
-                key_path(*path, "risk"),
+                key_path("tools", tool.name, "risk"),
                 f"no risk {shown(tool.risk)}",
                 risks.fix(tool.risk),
             )
