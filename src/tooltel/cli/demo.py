@@ -86,7 +86,8 @@ def _play(choices: Choices) -> int:
         if choices.as_json:
             print(json.dumps(report.as_json()), flush=True)
         else:
-            said.print(summarize(report), close(report, url=url))
+            said.print(summarize(report))
+            said.print(close(report, url=url), soft_wrap=True)  # a path is there to be copied: never cut it
         if choices.serve:
             _wait(stage.url)
     return FINE if report.is_equal else PROBLEMS

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from tooltel.demo.summary import BAD, GOOD, LOUD, QUIET
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tooltel.demo.report import Report
 
 MOST_DIFFERENCES: Final = 20
 
 
-def close(report: Report, *, url: str | None) -> RenderableType:
+def close(report: Report, *, url: str | None) -> Text:
     """Say whether what was recorded is what was done, and where it lies; *url* while /metrics is served."""
-    return Group(Text(), _verdict(report), Text(), _places(report, url))
+    return Text("\n").join([Text(), _verdict(report), Text(), *_places(report, url)])
 
 
 def _verdict(report: Report) -> Text:
     if report.is_equal:
         numbers = len(report.ledger.tally)
-        agreed = (
-            f"{numbers} numbers from /metrics, {report.spans:,} spans and the log agree with what was done."
-        )
+        agreed = f"{numbers} numbers from /metrics, {report.spans:,} spans and the log are what was done."
         return Text.assemble(("checked ", GOOD), agreed)
     shown = report.differences[:MOST_DIFFERENCES]
     lines = [f"\n  {each}" for each in shown]
@@ -37,15 +31,14 @@ def _verdict(report: Report) -> Text:
     return Text.assemble(("WRONG ", BAD), f"{len(report.differences)} numbers are not what was done:", *lines)
 
 
-def _places(report: Report, url: str | None) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _places(report: Report, url: str | None) -> list[Text]:
     folder = report.folder
-    for what, where in (
-        ("spans", str(folder.spans)),
-        ("logs", str(folder.logs)),
-        ("metrics", str(folder.metrics)),
-        ("/metrics", url or "closed with the demo; keep it open with --serve"),
-    ):
-        # Never folded: a path is there to be copied.
-        table.add_row(Text(what, LOUD), Text(where, QUIET, no_wrap=True, overflow="ignore"))
-    return table
+    return [
+        Text.assemble((f"{what:<10}", LOUD), (where, QUIET))
+        for what, where in (
+            ("spans", str(folder.spans)),
+            ("logs", str(folder.logs)),
+            ("metrics", str(folder.metrics)),
+            ("/metrics", url or "closed with the demo; keep it open with --serve"),
+        )
+    ]

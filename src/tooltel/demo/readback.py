@@ -10,10 +10,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tooltel import signals
 from tooltel.demo.entries import COUNTED, SILENT, Entry, Tally, compared
+from tooltel.errors import SignalError
 from tooltel.signals import Kind, Metric, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _COUNT: Final = "_count"
 _BUCKET: Final = "_bucket"
@@ -38,10 +39,12 @@ class Scrape:
 
     def total(self, metric: Metric, /, **wanted: str) -> float:
         """The sum of a row's samples that have the *wanted* labels; of a histogram, its observations."""
+        _check(metric, wanted)
         return sum(value for _, value in self.samples(_counted_name(metric), **wanted))
 
     def by(self, metric: Metric, label: str, /, **wanted: str) -> Counter[str]:
         """Whole numbers of a row, summed by one of its labels; zeros are left out."""
+        _check(metric, (label, *wanted))
         found: Counter[str] = Counter()
         for labels, value in self.samples(_counted_name(metric), **wanted):
             if value:
@@ -72,6 +75,12 @@ class Scrape:
                     key = Entry(metric.name, tuple((label, labels[label]) for label in compared(metric)))
                     tally[key] += round(value)
         return tally
+
+
+def _check(metric: Metric, labels: Iterable[str]) -> None:
+    for label in labels:
+        if label not in metric.labels:
+            raise SignalError(f"{metric.name} has no label {label!r}, only {', '.join(metric.labels)}")
 
 
 def _counted_name(metric: Metric) -> str:
