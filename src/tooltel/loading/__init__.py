@@ -62,12 +62,13 @@ def read(path: str | PathLike[str]) -> tuple[Catalog | None, list[Problem]]:
     text, problem = _read_text(source)
     if text is None:
         return None, [replace(problem, file=source)] if problem else []
-    document, problems = parse(text)
+    document, problems, text = parse(text)
     if document is None:
         return None, locate(problems, source, text)
+    unread = {problem.path for problem in problems}
     built = build(document, source=source)
-    problems += built.problems
-    settled = built.settled | {problem.path for problem in problems}
+    problems += [each for each in built.problems if each.path not in unread]
+    settled = built.settled | unread
     quiet = {rule for section, rule in _FOLLOWS.items() if section in settled}
     found = find_problems(built.catalog)
     problems += [each for each in found if each.path not in settled and each.rule not in quiet]
@@ -122,12 +123,13 @@ def locate(problems: Iterable[Problem], source: str, text: str | None = None) ->
 
     *text* spares reading the file again. A problem that already has a file keeps it, and its line.
     """
-    if text is None:
-        text = _read_text(source)[0] if not is_spec(source) else None
+    from tooltel.loading.places import Places
+    from tooltel.loading.syntax import parse
+
+    if text is None and not is_spec(source) and (raw := _read_text(source)[0]) is not None:
+        text = parse(raw).text  # without what is no TOML, on which places would stumble
     if text is None:
         return list(problems)
-    from tooltel.loading.places import Places
-
     places = Places(text)
     located = [
         problem

@@ -27,6 +27,12 @@ _STRING: Final = re.compile(
     r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*\'"""
 )
 _SCALAR: Final = re.compile(r"[^,\]}#\n]+")
+# Nine lines of ten: a bare key with a string, a scalar or a list of strings in one line. Just for speed.
+_PLAIN: Final = re.compile(
+    r"""([A-Za-z0-9_-]{1,80})[ \t]*=[ \t]*"""
+    r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s"'\[{#,][^\n#]*|\[(?:[^\[\]{}"'#\n]|"(?:[^"\\\n]|\\.)*")*\])"""
+    r"""(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))"""
+)
 
 Path = tuple[str | int, ...]
 
@@ -38,7 +44,6 @@ class Statement(NamedTuple):
     start: int
     end: int
     is_header: bool
-    is_array: bool = False
 
 
 class LostError(Exception):
@@ -53,6 +58,7 @@ class Places:
         self._breaks = [found.start() for found in re.finditer("\n", text)]
         self._lines: dict[str, int] = {}
         self._at = 0
+        self._understood = 0  # up to here
         self._arrays: dict[Path, int] = {}
         self.statements: list[Statement] = []
         with suppress(LostError, RecursionError):  # what was found until then is still right
@@ -74,25 +80,30 @@ class Places:
         return None
 
     def end_of_table(self, header: Statement) -> int:
-        """Where the lines that belong to *header* end: at the next header, or at the end of the text."""
+        """Where the lines that belong to *header* end: at the next header, or where the text ends."""
         place = bisect_right(self._headers, header.start)
-        return self._headers[place] if place < len(self._headers) else len(self._text)
+        return self._headers[place] if place < len(self._headers) else self._understood
 
     def _statements(self) -> Iterator[Statement]:
         table: Path = ()
+        prefix = ""
         while True:
             self._skip(_GAP)
-            start = self._at
+            start = self._understood = self._at
             if start >= len(self._text):
                 return
             if self._text[start] == "[":
-                table, is_array = self._header(start)
-                yield Statement(table, start, self._at, is_header=True, is_array=is_array)
+                table = self._header(start)
+                prefix = f"{key_path(*table)}."
+                yield Statement(table, start, self._at, is_header=True)
+            elif plain := _PLAIN.match(self._text, start):
+                self._at = plain.end()
+                self._lines.setdefault(prefix + plain[1], self.line_at(start))
+                yield Statement((*table, plain[1]), start, self._at, is_header=False)
             else:
-                path = self._pair(table)
-                yield Statement(path, start, self._at, is_header=False)
+                yield Statement(self._pair(table), start, self._at, is_header=False)
 
-    def _header(self, start: int) -> tuple[Path, bool]:
+    def _header(self, start: int) -> Path:
         is_array = self._text.startswith("[[", start)
         self._at += 2 if is_array else 1
         path = self._resolved(self._dotted())
@@ -103,7 +114,7 @@ class Places:
             self._note(path, start)
             path = (*path, place)
         self._note(path, start)
-        return path, is_array
+        return path
 
     def _resolved(self, keys: tuple[str, ...]) -> Path:
         """The path with the number of the last element behind each key that names an array of tables."""

@@ -1,61 +1,72 @@
-"""From text to plain tables: what is no TOML, and what is declared twice, as problems."""
+"""From text to plain tables; what is no TOML becomes problems, and as little as possible hides the rest."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 import tomli
 
-from tooltel.catalog.checks.names import duplicate
 from tooltel.catalog.paths import key_path
 from tooltel.errors import Problem
 from tooltel.loading.places import Places
+from tooltel.loading.repetitions import without_repetitions
 from tooltel.text import clean
-
-if TYPE_CHECKING:
-    from tooltel.loading.places import Statement
 
 Document = Mapping[str, Any]
 
-_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _FIXES: Final = (
     ("Invalid value", 'write text in double quotes (owner = "orders"), and true or false in small letters'),
-    (
-        "Expected '='",
-        "write key = value, and quote a key that holds other signs than letters, digits, _ and -",
-    ),
+    ("Expected '='", "write key = value; a key of other signs than letters, digits, _ and - needs quotes"),
     ("Unescaped '\\'", "write the text in single quotes, where a backslash is a backslash"),
     ("Unclosed array", "close the list with ]"),
-    ("Unclosed inline table", "close the table with } in the same line"),
+    ("Unclosed inline table", "close the table with }"),
     ("Unterminated string", "close the quotes"),
     ("Illegal character '\\n'", "close the quotes, or use three of them for text of many lines"),
     ("Expected newline", "write one key = value in a line"),
     ("Expected ']'", "close the table's name with ]"),
 )
-_NOT_BREAK: Final = re.compile(r"[^\n]")
-_REPEATED: Final = ("declare", "overwrite", "mutate", "redefine", "Duplicate", "twice")
+_REPEATED: Final = ("declare", "overwrite", "mutate", "redefine", "Duplicate")
+# Errors within one line's value: with another value in its place the rest can be read.
+_LOCAL: Final = ("Invalid", "Expected newline", "Illegal character", "Unescaped")
+_ASSIGNMENT: Final = re.compile(r"(\s*[^=#\[\s][^=\n]*=).*")
+_CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7})(?: .*)?$")
+_PATIENCE: Final = (
+    30_000_000  # characters parsed again and again before the rest of a broken file is given up
+)
 
 
-def parse(text: str) -> tuple[Document | None, list[Problem]]:
+class Parsed(NamedTuple):
+    """What a text says, what is wrong with it, and the text without that, its lines where they were."""
+
+    document: Document | None
+    problems: list[Problem]
+    text: str
+
+
+def parse(text: str) -> Parsed:
     """
-    Parse *text*, and say what keeps it from being TOML; the document is None where nothing could be read.
+    Parse *text*, and say what keeps it from being TOML; the document is None where it could not be read on.
 
     A table or key that stands twice is reported with both lines, and with both owners where there are such;
-    the later one is left out, so that the rest of the file can still be judged.
+    the later one is left out. A value that cannot be read is reported, and taken as empty.
     """
-    document, error = _loaded(text)
-    if error is None:
-        return document, []
-    places = Places(text)
     problems: list[Problem] = []
-    if any(word in str(error) for word in _REPEATED):
-        problems, text = _without_repetitions(text, places)
+    broken: dict[int, str] = {}  # line -> what is wrong with its value
+    patience = _PATIENCE
+    document, error = _loaded(text)
+    while error is not None:
+        patience -= len(text)
+        mended = _mended(text, error, broken, problems) if patience > 0 else None
+        if mended is None:
+            problems.append(_problem(error, text))
+            break
+        text = mended
         document, error = _loaded(text)
-    if error is not None:
-        problems.append(_syntax_problem(error, text))
-    return document, problems
+    if broken:
+        problems.extend(_value_problems(broken, Places(text)))
+    return Parsed(document, problems, text)
 
 
 def _loaded(text: str) -> tuple[Document | None, Exception | None]:
@@ -65,52 +76,47 @@ def _loaded(text: str) -> tuple[Document | None, Exception | None]:
         return None, error
 
 
-def _syntax_problem(error: Exception, text: str) -> Problem:
+def _mended(text: str, error: Exception, broken: dict[int, str], problems: list[Problem]) -> str | None:
+    """The text without what caused *error*, which is noted; None where that would be a guess."""
+    if not isinstance(error, tomli.TOMLDecodeError):
+        return None
+    if error.msg.startswith(_REPEATED) or any(word in error.msg for word in _REPEATED):
+        found, text = without_repetitions(text)
+        problems.extend(found)
+        return text if found else None
+    lines = text.split("\n")
+    place = error.lineno - 1
+    if place >= len(lines) or error.lineno in broken:
+        return None
+    if _CONFLICT.match(lines[place]):
+        what = "a merge conflict is not resolved"
+        problems.append(
+            Problem("syntax", "file", what, "keep one side, and remove the marks", line=error.lineno)
+        )
+        lines[place] = ""
+    elif error.msg.startswith(_LOCAL) and (assignment := _ASSIGNMENT.match(lines[place])):
+        broken[error.lineno] = error.msg
+        lines[place] = f'{assignment[1]} ""'
+    else:
+        return None
+    return "\n".join(lines)
+
+
+def _value_problems(broken: Mapping[int, str], places: Places) -> list[Problem]:
+    paths = {
+        places.line_at(each.start): key_path(*each.path) for each in places.statements if not each.is_header
+    }
+    return [_syntax(paths.get(line, "file"), message, line) for line, message in broken.items()]
+
+
+def _problem(error: Exception, text: str) -> Problem:
     if isinstance(error, RecursionError):
         return Problem("syntax", "file", "lists are nested too deeply", "write tables instead")
-    found = _PLACE.search(str(error))
-    message = clean(str(error)[: found.start()] if found else str(error))
-    line = int(found[1]) if found and found[1] else text.count("\n") + 1
+    if not isinstance(error, tomli.TOMLDecodeError):
+        return Problem("syntax", "file", f"is no TOML: {clean(error)}", "look for a number that has no end")
+    return _syntax("file", error.msg, min(error.lineno, text.count("\n") + 1))
+
+
+def _syntax(path: str, message: str, line: int) -> Problem:
     fix = next((fix for start, fix in _FIXES if message.startswith(start)), "correct the TOML in this line")
-    return Problem("syntax", "file", f"is no TOML: {message}", fix, line=line)
-
-
-def _without_repetitions(text: str, places: Places) -> tuple[list[Problem], str]:
-    problems: list[Problem] = []
-    first: dict[object, Statement] = {}
-    kept, until = [], 0  # pieces of text; up to `until` it is taken or left out
-    for statement in places.statements:
-        if statement.start < until:  # below a table that is left out
-            continue
-        before = first.setdefault(statement.path, statement)
-        if before is statement:
-            continue
-        problems.append(_repetition(statement, before, text, places))
-        end = places.end_of_table(statement) if statement.is_header else statement.end
-        kept += [text[until : statement.start], _NOT_BREAK.sub(" ", text[statement.start : end])]
-        until = end
-    return problems, "".join([*kept, text[until:]])
-
-
-def _repetition(statement: Statement, before: Statement, text: str, places: Places) -> Problem:
-    path, first_line = key_path(*statement.path), places.line_at(before.start)
-    line = places.line_at(statement.start)
-    if not statement.is_header:
-        what = f"is written twice, first in line {first_line}"
-        return Problem("duplicate_key", path, what, "keep one of the two", line=line)
-    found = duplicate(
-        path, _owner(before, text, places), _owner(statement, text, places), first_line=first_line
-    )
-    return Problem(found.rule, path, found.what, found.fix, line=line)
-
-
-def _owner(statement: Statement, text: str, places: Places) -> str | None:
-    """The owner that a table names, read from its own lines."""
-    if statement.is_header:
-        table = _loaded(text[statement.end : places.end_of_table(statement)])[0]
-    else:
-        table = _loaded(text[statement.start : statement.end])[0]
-        while isinstance(table, Mapping) and len(table) == 1 and "owner" not in table:
-            table = next(iter(table.values()))  # the keys that lead to an inline table
-    owner = table.get("owner") if isinstance(table, Mapping) else None
-    return owner if isinstance(owner, str) else None
+    return Problem("syntax", path, f"is no TOML: {clean(message)}", fix, line=line)

@@ -118,7 +118,7 @@ def _renamed(name: str, fits: Any) -> str:
     snake = re.sub(r"[^a-z0-9_]+", "_", snake).strip("_")
     if fits(snake):
         return f"rename it, for example to {shown(snake)}, and list the old name in aliases"
-    return "rename it, or relax catalog.levels.name_pattern"
+    return 'rename it, or write levels = { name_pattern = "warn" } in [catalog]'
 
 
 def _duplicates(catalog: Catalog) -> Iterator[Problem]:
