@@ -1,0 +1,224 @@
+"""tooltel itself: whether what the other dashboards say can be trusted."""
+
+from __future__ import annotations
+
+from tooltel import signals
+from tooltel.artifacts.dashboards import links
+from tooltel.artifacts.dashboards.board import Board, Row
+from tooltel.artifacts.dashboards.panels import (
+    GOOD,
+    SHARE,
+    WARN,
+    WRONG,
+    Box,
+    Form,
+    Look,
+    Panel,
+    Query,
+    Step,
+    Style,
+    graph_panel,
+    stat_panel,
+)
+from tooltel.artifacts.dashboards.parts import ANY_IS_WRONG, ANY_WARNS, cluster_columns
+from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
+from tooltel.artifacts.dashboards.view import RATE, View
+from tooltel.promql import Expr, call, over, regex
+
+OURS = regex(".*tooltel.*")  # a rule group's label is its file and its name
+MANY = (Step(1.5, WARN),)
+
+
+def itself_board(view: View) -> Board:
+    """The dashboard of the platform: targets, contained failures, bounds, catalogs and versions."""
+    rows = (
+        Row("Can I trust what I see?", (_numbers(view),)),
+        Row(
+            "What failed, and was kept away from the tools", ((_errors(view), _overflow(view), _rules(view)),)
+        ),
+        Row("Processes", ((_targets(view), _instances(view)),)),
+        Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)),)),
+    )
+    says = "Whether tooltel itself works: targets, contained failures, bounds that were hit, catalogs in use."
+    return Board(links.ITSELF, says, rows, since="now-6h")
+
+
+def _numbers(view: View) -> tuple[Panel, ...]:
+    up = view.series(signals.UP, job=view.options.job)
+    catalogs = view.total(view.series(signals.CATALOG_INFO), "sha", function="group")
+    versions = view.total(view.series(signals.BUILD_INFO), "version", function="group")
+    return (
+        stat_panel(
+            Box("Targets up", "Share of scraped processes that answer. Good: 100 %.", 4, 4),
+            Look(SHARE, decimals=0, base=WRONG, steps=(Step(0.5, WARN), Step(1, GOOD)), none="no target"),
+            Query(call("avg", up), form=Form.INSTANT),
+        ),
+        _count_stat(
+            view,
+            signals.INTERNAL_ERRORS,
+            "Internal errors",
+            "Failures inside tooltel that were kept away from a tool, in the chosen time range. Good: 0; "
+            "each is a bug.",
+        ),
+        _count_stat(
+            view,
+            signals.LABEL_OVERFLOW,
+            "Values folded",
+            "Label values folded into other because of a bound, in the chosen time range. Good: 0; the "
+            "numbers stay right, but say less.",
+        ),
+        _count_stat(
+            view,
+            signals.CATALOG_RELOAD_FAILURES,
+            "Failed reloads",
+            "Reloads that kept the old catalog because the new one had problems, in the chosen time "
+            "range. Good: 0.",
+        ),
+        stat_panel(
+            Box(
+                "Catalogs in use",
+                "Different catalogs that processes hold now. Good: 1; 2 for the minutes of a rollout.",
+                4,
+                4,
+            ),
+            Look("short", decimals=0, base=GOOD, steps=MANY, none="no process"),
+            Query(call("count", catalogs), form=Form.INSTANT),
+        ),
+        stat_panel(
+            Box(
+                "Versions of tooltel",
+                "Different versions that run now. Good: 1; 2 for the time of a rollout.",
+                4,
+                4,
+            ),
+            Look("short", decimals=0, base=GOOD, steps=MANY, none="no process"),
+            Query(call("count", versions), form=Form.INSTANT),
+        ),
+    )
+
+
+def _count_stat(view: View, metric: signals.Metric, title: str, says: str) -> Panel:
+    steps = ANY_WARNS if metric is signals.LABEL_OVERFLOW else ANY_IS_WRONG
+    return stat_panel(
+        Box(title, says, 4, 4),
+        Look("short", decimals=0, base=GOOD, steps=steps, none="no process"),
+        Query(view.total(view.gained(metric)), form=Form.INSTANT),
+    )
+
+
+def _errors(view: View) -> Panel:
+    says = (
+        "Failures inside tooltel, by the part that failed. Every one is logged with its cause. Good: no bars."
+    )
+    return _events(
+        view,
+        Box("Internal errors by component", says, 8, 8),
+        signals.INTERNAL_ERRORS,
+        "component",
+        "count:errors",
+    )
+
+
+def _overflow(view: View) -> Panel:
+    says = (
+        "Label values folded into other, by metric. A model that invents names, or a catalog that lacks "
+        "tools that agents run, does this. Good: no bars."
+    )
+    return _events(
+        view, Box("Values folded by metric", says, 8, 8), signals.LABEL_OVERFLOW, "metric", "count:values"
+    )
+
+
+def _events(view: View, box: Box, metric: signals.Metric, label: str, unit: str) -> Panel:
+    expr = view.total(view.gained(metric, window=RATE), label)
+    return graph_panel(
+        box,
+        Look(unit, decimals=0, none="no process"),
+        Query(expr, legend=f"{{{{{label}}}}}"),
+        style=Style(bars=True),
+    )
+
+
+def _rules(view: View) -> Panel:
+    says = (
+        "Evaluations of tooltel's rules that failed in Prometheus. While they fail, alerts do not fire. "
+        "Good: no bars."
+    )
+    failed = over("increase", view.foreign(signals.RULE_FAILURES, rule_group=OURS), RATE)
+    return graph_panel(
+        Box("Failed rule evaluations", says, 8, 8),
+        Look("count:failures", decimals=0, none="Prometheus does not scrape itself"),
+        Query(view.total(failed, "rule_group"), legend="{{rule_group}}"),
+        style=Style(bars=True),
+    )
+
+
+def _targets(view: View) -> Panel:
+    says = "Scraped processes, by whether they answer. Good: no red; green moves only with a rollout."
+    up = view.series(signals.UP, job=view.options.job)
+    down = Expr(f"count({up.text}) - sum({up.text})", frozenset(), loose=True)
+    return graph_panel(
+        Box("Targets", says, 9, 8),
+        Look("count:targets", decimals=0, none="no target", low=0),
+        Query(call("sum", up), legend="up"),
+        Query(down, legend="down"),
+        style=Style(stacked=True, paint={"up": "green", "down": "red"}),
+    )
+
+
+def _instances(view: View) -> Panel:
+    apart = view.apart
+    by = ("instance",)
+    build = apart.total(apart.series(signals.BUILD_INFO), *by, "version", function="max")
+    catalog = apart.total(apart.series(signals.CATALOG_INFO), *by, "sha", function="max")
+    loaded = apart.total(apart.series(signals.CATALOG_LOADED), *by, function="max")
+    failures = apart.total(apart.gained(signals.CATALOG_RELOAD_FAILURES), *by)
+    age = Expr(f"time() - {loaded.operand}", loaded.labels, loose=True)
+    columns = [
+        *cluster_columns(view),
+        Column("instance"),
+        Column("tooltel", build, Look("short"), label="version", width=90),
+        Column("catalog", catalog, Look("short"), label="sha", width=130),
+        Column("loaded", age, Look("dtdurations", none="-"), width=170),
+        Column("failed reloads", failures, Look("short", decimals=0, steps=ANY_WARNS), width=115),
+    ]
+    says = (
+        "Processes with the version of tooltel, the fingerprint of the catalog they hold and how long ago "
+        "they loaded it. Good: the same two everywhere, and no failed reload."
+    )
+    box = Box("Processes and their catalogs", says, 15, 8)
+    return table_panel(box, columns, order=Order("failed reloads"), none="no process")
+
+
+def _lag(view: View) -> Panel:
+    says = (
+        "Bytes that were written to a source and are not counted yet. Good: near 0, and back there after "
+        "a burst."
+    )
+    expr = view.total(view.series(signals.SIDECAR_LAG), "source", function="max")
+    return graph_panel(
+        Box("Lag by source", says, 8, 8), Look("bytes", none="no sidecar", low=0), Query(expr, "{{source}}")
+    )
+
+
+def _lines(view: View) -> Panel:
+    says = "Lines read and lines that a signature counted, per second. Good: both at their usual level."
+    read = view.total(view.rate(signals.SIDECAR_LINES))
+    matched = view.total(view.rate(signals.SIDECAR_MATCHES))
+    return graph_panel(
+        Box("Lines read and counted", says, 8, 8),
+        Look("count:lines/s", none="no sidecar", low=0),
+        Query(read, "read"),
+        Query(matched, "counted"),
+    )
+
+
+def _skipped(view: View) -> Panel:
+    says = "Lines that could not be judged, by cause. Good: no bars."
+    gained = view.gained(signals.SIDECAR_SKIPPED_LINES, window=RATE)
+    return graph_panel(
+        Box("Skipped lines by cause", says, 8, 8),
+        Look("count:lines", decimals=0, none="no sidecar"),
+        Query(view.total(gained, "cause"), "{{cause}}"),
+        style=Style(bars=True),
+    )
