@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import settings
 
 from tests.servers import EXPECTED, HOW_TO_GET, Servers, generations
+
+if TYPE_CHECKING:
+    from tooltel import Tooltel
+    from tooltel.testing import Captured, FakeClock
 
 NO_SKIP = os.environ.get("TOOLTEL_NO_SKIP") == "1"
 FOREIGN = ("TOOLTEL_", "OTEL_", "PROMETHEUS_")
@@ -62,3 +67,47 @@ def _missing(name: str) -> NoReturn:
     if NO_SKIP:
         pytest.fail(message, pytrace=False)
     pytest.skip(message)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """The clock of `tel`: it stands still until a test advances it."""
+    from tooltel.testing import FakeClock
+
+    return FakeClock(1000.0)
+
+
+@pytest.fixture
+def tel(clock: FakeClock) -> Iterator[Tooltel]:
+    """A Tooltel on a registry of its own. Afterwards nothing runs any more, and the context is clean."""
+    from opentelemetry.trace import INVALID_SPAN, get_current_span
+    from prometheus_client import CollectorRegistry
+
+    from tooltel import Catalog, HouseRules, Profile, Tooltel
+    from tooltel.call import current_call, current_session
+    from tooltel.errors import Level
+    from tooltel.testing import parse_samples
+
+    catalog = Catalog(
+        profiles=[Profile("support", "desk"), Profile("sales", "desk")],
+        house=HouseRules(levels={"description": Level.OFF}),
+        open=True,
+    )
+    made = Tooltel(catalog, registry=CollectorRegistry(), clock=clock)
+    yield made
+    assert current_call() is None, "a call leaked into the test's context"
+    assert current_session() is None, "a session leaked into the test's context"
+    assert get_current_span() is INVALID_SPAN, "a span leaked into the test's context"
+    running = {
+        key: value for key, value in parse_samples(made.view).items() if key[0] == "tooltel_tool_calls_active"
+    }
+    assert not any(running.values()), "a call is still counted as running"
+
+
+@pytest.fixture
+def seen(tel: Tooltel) -> Iterator[Captured]:
+    """What `tel` records during the test."""
+    from tooltel.testing import capture
+
+    with capture(tel) as captured:
+        yield captured

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,18 @@ class Problem:
 
 
 class TooltelError(Exception):
-    """Base of everything that tooltel raises on purpose."""
+    """Base of everything that tooltel raises on purpose. All survive a copy and a trip to another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception's own would call the constructor with the message, but ours take facts; and a pool of
+        # processes breaks over an exception that it cannot read.
+        return _remade, (type(self), self.args), vars(self)
+
+
+def _remade(kind: type[TooltelError], args: tuple[Any, ...]) -> TooltelError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class CatalogError(TooltelError, ValueError):

@@ -7,11 +7,12 @@ every sink takes one.
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeGuard
 
 from tooltel import signals
 from tooltel.errors import Refused, Rejected
@@ -148,14 +149,16 @@ def judge_result(result: object) -> Verdict:
 
 def _judge_mapping(result: Mapping[Any, Any]) -> Verdict:
     status = result.get("status")
+    if not isinstance(status, str):  # an array would even refuse to be compared
+        status = None
     if status == "invalid_arguments" and _is_list(errors := result.get("errors")) and errors:
         return _rejected(RejectionKind.DOMAIN, RejectionSource.TOOL, _faults(errors))
     if status == "refused" and isinstance(policy := result.get("policy"), str):
         return Verdict(Status.REFUSED, signals.ERROR_REFUSED, policy=clean(policy))
     if result.get("replayed") is True:
         return _REPLAYED
-    if status == "partial" and _is_list(results := result.get("results")):
-        return Verdict(Status.PARTIAL, items=_items(results))
+    if status == "partial" and _is_list(results := result.get("results")) and (items := _items(results)):
+        return Verdict(Status.PARTIAL, items=items)
     if "content" in result and (result.get("isError") is True or result.get("is_error") is True):
         return _TOOL_ERROR
     return OK
@@ -165,7 +168,7 @@ def _rejected(kind: RejectionKind, source: RejectionSource, faults: tuple[Fault,
     return Verdict(Status.INVALID_ARGUMENTS, signals.ERROR_INVALID, rejections=(Rejection(kind, source, faults),))
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, (list, tuple))
 
 
@@ -187,12 +190,18 @@ def _faults(errors: Sequence[Any]) -> tuple[Fault, ...]:
 
 
 def _items(results: Sequence[Any]) -> Mapping[str, int]:
+    """What became of the items; empty where not one of them tells, as in a page of search results."""
     counts: dict[str, int] = {}
+    unread = 0
     for item in results:
         status = item.get("status") if isinstance(item, Mapping) else item
-        # An item whose fate we cannot read is not known to be done.
-        name = status if isinstance(status, str) and status in _ITEM_STATUSES else ItemStatus.OUTSTANDING.value
-        counts[name] = counts.get(name, 0) + 1
+        if isinstance(status, str) and status in _ITEM_STATUSES:
+            counts[status] = counts.get(status, 0) + 1
+        else:
+            unread += 1
+    if counts and unread:  # an item whose fate we cannot read is not known to be done
+        outstanding = ItemStatus.OUTSTANDING.value
+        counts[outstanding] = counts.get(outstanding, 0) + unread
     return MappingProxyType(counts)
 
 
@@ -208,10 +217,18 @@ def _error_flags(kind: type) -> tuple[str, ...]:
     # Only classes that declare the fields: a mock or a proxy answers every getattr.
     declared: set[str] = set()
     for base in kind.__mro__[:-1]:
-        declared.update(base.__dict__.get("__annotations__", ()))
+        declared.update(_annotated(base))
     if "content" not in declared:
         return ()
     return tuple(name for name in ("isError", "is_error") if name in declared)
+
+
+def _annotated(kind: type) -> Iterable[str]:
+    if sys.version_info >= (3, 14):  # evaluated when asked for, where a name that means nothing must not raise
+        import annotationlib
+
+        return annotationlib.get_annotations(kind, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(kind)
 
 
 def _is_cancellation(error: BaseException) -> bool:

@@ -15,14 +15,14 @@ ELLIPSIS: Final = "…"
 
 
 def clean(value: object, *, limit: int = NAME_LIMIT) -> str:
-    """
+    r"""
     Give *value* as one printable line of at most *limit* characters.
 
     Control characters, line separators, bidirectional overrides and lone surrogates become escapes such as
-    ``\\n`` or ``\\u202e``; a cut is marked with an ellipsis. Never raises, whatever `str(value)` does.
+    ``\n`` or ``\u202e``; a cut is marked with an ellipsis. Never raises, whatever `str(value)` does.
     """
     try:
-        text = value if type(value) is str else str(value)
+        text = value if type(value) is str else str.__str__(str(value))  # a subclass may lie about itself
     except Exception:  # noqa: BLE001 - a hostile __str__ must not reach the caller
         text = f"<unprintable {type(value).__name__}>"
     cut = text[: limit + 1]  # never look at more than can be kept: the rest may be megabytes
