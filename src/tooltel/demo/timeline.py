@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.samples import Sample
 
 from tooltel import signals
 from tooltel.demo.desk import Desk
@@ -18,11 +19,12 @@ from tooltel.demo.shift import Shift
 from tooltel.demo.telemetry import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tooltel.demo.ledger import Ledger
 
 TARGET: Final[Mapping[str, str]] = MappingProxyType({"job": "tooltel", "instance": "support-desk:9464"})
+Group = tuple[tuple[str, str], ...]
 
 
 class History:
@@ -30,23 +32,27 @@ class History:
 
     def __init__(self, target: Mapping[str, str]) -> None:
         self._target = dict(target)
-        self._families: dict[str, Family] = {}
+        self._families: dict[str, tuple[Family, dict[Group, list[Sample]]]] = {}
 
     def add(self, families: Iterable[Family], at: float, *, loaded: float) -> None:
         """Keep a scrape made *at* that Unix time; the catalog was *loaded* then, whatever the clock says."""
         up = Family(signals.UP.name, "Whether a scrape worked.", "gauge")
         up.add_sample(signals.UP.name, {}, 1.0)
         for family in (*families, up):
-            kept = self._families.get(family.name)
-            if kept is None:
-                kept = self._families[family.name] = Family(family.name, family.documentation, family.type)
+            named = Family(family.name, family.documentation, family.type)
+            _, groups = self._families.setdefault(family.name, (named, {}))
             for sample in family.samples:
                 value = loaded if sample.name == signals.CATALOG_LOADED.name else sample.value
-                kept.add_sample(sample.name, {**sample.labels, **self._target}, value, at)
+                group = tuple(sorted((key, text) for key, text in sample.labels.items() if key != "le"))
+                kept = Sample(sample.name, {**sample.labels, **self._target}, value, at)
+                groups.setdefault(group, []).append(kept)
 
-    def collect(self) -> Iterable[Family]:
+    def collect(self) -> Iterator[Family]:
         """The families, each with all of its samples: what prometheus_client's writer asks a registry for."""
-        return self._families.values()
+        for family, groups in self._families.values():
+            # OpenMetrics wants a series' samples one after the other, and a histogram's buckets together.
+            family.samples = [sample for samples in groups.values() for sample in samples]
+            yield family
 
     def text(self) -> str:
         """Everything in OpenMetrics' text format."""
