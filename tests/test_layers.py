@@ -22,10 +22,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("text",),  # cleaning of hostile text, bounded by the table's lengths
     ("catalog", "promql", "settings"),
     ("outcome",),
-    ("declarations", "recording", "redact", "repeats"),
+    ("declarations", "misfits", "recording", "redact", "repeats"),
     ("loading",),  # of a catalog, and the assertion that it and its declarations are fine
-    ("call",),  # its life: it asks what was repeated and hands its outcome to the fan-out
-    ("artifacts", "exposition", "match", "processors", "recorders", "wrap"),
+    ("call", "starting"),  # its life: it asks what was repeated and hands its outcome to the fan-out
+    ("artifacts", "match", "processors", "wrap"),
+    ("recorders", "wrapping"),  # a log event carries the same keys as an enriched line; a decision ends in a shell
+    ("declaring", "exposition"),  # what is shown of the recorders' series
     ("runtime", "sidecar"),
     ("integrations", "testing"),
     ("demo",),

@@ -16,15 +16,15 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token, copy_context
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from opentelemetry.context import attach, detach
 
 from tooltel import outcome as outcomes
+from tooltel.misfits import find_misfits
 from tooltel.outcome import Fault, Origin, Outcome, StreamTimes, Verdict
 from tooltel.repeats import Repeats, fingerprint
-from tooltel.signals import Component
-from tooltel.text import clean
+from tooltel.signals import Component, Status
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 OK: Final = outcomes.OK
+_OK: Final = Status.OK
+_LONGEST: Final = 1e9  # seconds; a call that claims more has met a broken clock
+_outcome: Final[Callable[[tuple[Any, ...]], Outcome]] = functools.partial(tuple.__new__, Outcome)
 
 
 class Session:
@@ -45,10 +48,10 @@ class Session:
     One conversation: what every call in it carries.
 
     `profile` is the bounded label; `key` identifies the session in the memory of repeated calls (None: a process
-    default, which is no conversation). `attributes` is a cache of span attributes, by tool, for the recorder.
+    default, which is no conversation). `spans` is a cache of span names and attributes, by tool, for the recorder.
     """
 
-    __slots__ = ("asked_profile", "attributes", "key", "offered", "origin", "parent")
+    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "spans")
 
     def __init__(
         self, origin: Origin, *, asked_profile: str | None = None, key: Hashable = None, parent: str | None = None
@@ -57,7 +60,7 @@ class Session:
         self.asked_profile = asked_profile
         self.key = key
         self.parent = parent
-        self.attributes: dict[Tool, dict[str, str]] = {}
+        self.spans: dict[str, tuple[Tool, str, dict[str, str]]] = {}
         self.offered: tuple[str, ...] | None = None
 
 
@@ -97,9 +100,9 @@ def _reset(token: Token[Call | Session | None]) -> bool:
 class Services:
     """What a call needs from its runtime. Attributes are read at each call, so they may be swapped."""
 
-    __slots__ = ("clock", "fan_out", "guard", "keys", "openers", "repeats", "session")
+    __slots__ = ("clock", "fan_out", "guard", "keys", "openers", "publish", "repeats", "session")
 
-    def __init__(  # noqa: PLR0913 - this is the noun that bundles them
+    def __init__(
         self,
         *,
         clock: Callable[[], float],
@@ -112,6 +115,7 @@ class Services:
         self.clock = clock
         self.guard = guard
         self.fan_out = fan_out
+        self.publish = fan_out.publish
         self.openers = openers
         self.repeats = repeats
         self.session = session
@@ -121,15 +125,20 @@ class Services:
 class Binding:
     """What is known of a wrapped callable before it is called. A reload replaces `tool`; running calls keep theirs."""
 
-    __slots__ = ("__weakref__", "alias", "fn", "services", "signature", "skip_first", "tool")
+    __slots__ = ("__weakref__", "alias", "counts_repeats", "fn", "services", "signature", "skip_first", "tool")
 
     def __init__(self, tool: Tool, services: Services, fn: Callable[..., Any] | None, alias: str | None = None) -> None:
-        self.tool = tool
+        self.bind(tool)
         self.services = services
         self.fn = fn
         self.alias = alias
         self.signature = _signature(fn) if fn is not None else None
         self.skip_first = self.signature is not None and fn is not None and _is_method(fn, self.signature)
+
+    def bind(self, tool: Tool) -> None:
+        """Let calls from now on be calls of *tool*."""
+        self.tool = tool
+        self.counts_repeats = tool.counts_repeats
 
     def fingerprint(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bytes | None:
         """A hash of the canonical arguments, the instance of a method left out."""
@@ -153,81 +162,128 @@ def _is_method(fn: Callable[..., Any], signature: inspect.Signature) -> bool:
 
 class Call:
     """
-    One life of a tool. As a context manager it is a life of one step: entered, left, settled.
+    One life of a tool.
 
-    `span` and `context` are set by whoever opens a span; the context is current during steps only.
+    A shell runs `begin(binding, ...)`, the tool, then `finish(result)` or `fail(error)`; made, it is nothing yet.
+    `span` and `context` are set by whoever opens a span, and the context is current during steps only; `mark` is set
+    by whoever counts running calls.
     """
 
-    __slots__ = (
-        "_args", "_context_token", "_deferred", "_entered", "_kwargs", "_left", "_open", "_token", "_verdict", "alias", "binding",
-        "call_id", "context", "fingerprint", "parent", "seconds", "services", "session", "span", "tool", "trace_ids",
-    )  # fmt: skip
+    # Defaults on the class: most calls never set these, and a store costs a hot path more than a look-up elsewhere.
+    alias: str | None = None
+    call_id: str | None = None
+    fingerprint: bytes | None = None
+    mark: Any = None
+    parent: str | None = None
+    span: Span | None = None
+    context: Context | None = None
+    trace_ids: tuple[str, str] | None = None
+    seconds: float = 0.0
+    _context_token: Any = None
+    _entered = 0.0
+    _left = 0.0
+    is_open = True
+    _verdict: Verdict = OK
 
-    def __init__(
-        self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, call_id: str | None = None
-    ) -> None:
+    def begin(self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
+        """Open the life, and enter its first step: what runs next is the tool's own code."""
         self.binding = binding
+        self.tool = binding.tool
         self.services = services = binding.services
-        self.tool = tool = binding.tool
-        self.alias = binding.alias
-        self.call_id = call_id
+        if binding.alias is not None:
+            self.alias = binding.alias
         outer = _current.get()
         if outer is None:
             self.session = services.session
-            self.parent: str | None = None
-        elif isinstance(outer, Session):
+        elif type(outer) is Session:
             self.session = outer
             self.parent = outer.parent
         else:
-            self.session = outer.session
-            self.parent = outer.tool.name
-        self.span: Span | None = None
-        self.context: Context | None = None
-        self.trace_ids: tuple[str, str] | None = None
-        self.seconds = self._left = 0.0
-        self._args, self._kwargs = args, kwargs
-        self._verdict: Verdict = OK
-        self._open = True
-        self._deferred = False
+            self.session = outer.session  # type: ignore[union-attr]  # not a Session: a Call, or a Stream
+            self.parent = outer.tool.name  # type: ignore[union-attr]  # not a Session: a Call, or a Stream
         for component, opened in services.openers:
             try:
                 opened(self)
             except Exception as error:  # noqa: BLE001 - any opener, any failure
                 services.guard.contain(component, error)
         # Arguments are hashed before the tool can change them.
-        self.fingerprint = binding.fingerprint(args, kwargs or {}) if tool.counts_repeats and self.session.key else None
+        if binding.counts_repeats and self.session.key is not None:
+            self.fingerprint = binding.fingerprint(args, kwargs or {})
+        # As `resume` does; one call less on the path that every call takes.
+        self._token = _current.set(self)
+        if self.context is not None:
+            self._context_token = attach(self.context)
+        try:
+            self._entered = services.clock()
+        except Exception as error:  # noqa: BLE001 - a clock is the host's
+            services.guard.contain(Component.CLOCK, error)
 
     # --- steps ---
 
-    def __enter__(self) -> Call:
+    def resume(self) -> None:
+        """Enter a further step."""
         self._token = _current.set(self)
-        context = self.context
-        self._context_token = attach(context) if context is not None else None
+        if self.context is not None:
+            self._context_token = attach(self.context)
         try:
             self._entered = self.services.clock()
         except Exception as error:  # noqa: BLE001 - a clock is the host's
-            self._entered = 0.0
             self.services.guard.contain(Component.CLOCK, error)
-        return self
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Leave the step: what runs next is the consumer's code, or the end."""
         try:
             self._left = now = self.services.clock()
             self.seconds += now - self._entered
         except Exception as error:  # noqa: BLE001 - a clock may also return nonsense
             self.services.guard.contain(Component.CLOCK, error)
         finally:
-            if _reset(self._token) and self._context_token is not None:
-                detach(self._context_token)
+            try:
+                _current.reset(self._token)
+            except ValueError:  # left in another context than entered: nothing of ours is set in this one
+                pass
+            else:
+                if self._context_token is not None:
+                    detach(self._context_token)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._leave()
-        if self._deferred and error is None:
-            self._deferred = False
-            return
-        self.settle(error)
+    def finish(self, result: R) -> R:
+        """Leave the last step with *result*: judge it, settle, and give it back untouched."""
+        services = self.services
+        # As `leave` does; see there. Nearly every call ends here, and pays for each call within.
+        try:
+            self.seconds += services.clock() - self._entered
+        except Exception as error:  # noqa: BLE001
+            services.guard.contain(Component.CLOCK, error)
+        finally:
+            try:
+                _current.reset(self._token)
+            except ValueError:
+                pass
+            else:
+                if self._context_token is not None:
+                    detach(self._context_token)
+        kind = type(result)
+        if kind is dict:
+            # The same question that judging starts with, asked here to spare nearly every call two more.
+            if "status" in result or "replayed" in result or "content" in result:  # type: ignore[operator]
+                self.returned(result)
+        elif kind not in outcomes.PLAIN:
+            self.returned(result)
+        if self._verdict is OK and self.fingerprint is None and self.alias is None:
+            self.is_open = False
+            seconds = self.seconds
+            services.publish(_outcome((
+                _OK, self.tool, self.session.origin, seconds if 0.0 <= seconds < _LONGEST else 0.0, None, "", None,
+                self.parent, self.call_id, (), None, None, None, None, None, self.span, self.mark, True,
+            )))  # fmt: skip
+        else:
+            self.settle()
+        return result
+
+    def fail(self, error: BaseException, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
+        """Leave the last step with *error*, and settle; the arguments tell whether the call itself did not fit."""
+        self.leave()
+        self.settle(error, args, kwargs)
 
     # --- what the tool gave ---
 
@@ -240,127 +296,110 @@ class Call:
                 self.services.guard.contain(Component.CALL, error)
         return result
 
-    def defer(self) -> None:
-        """Keep the life open past this step: the result is still being awaited."""
-        self._deferred = True
-
     # --- the end ---
 
-    def settle(self, error: BaseException | None = None) -> None:
+    def settle(
+        self, error: BaseException | None = None, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> None:
         """End the life, once: the outcome goes to every recorder. Never raises, save under a test kit."""
-        if not self._open:
+        if not self.is_open:
             return
-        self._open = False
+        self.is_open = False
         services = self.services
         try:
-            verdict = self._verdict if error is None else self._judge(error)
-            outcome = self._outcome(verdict, error)
+            verdict = self._verdict if error is None else self._judge(error, args, kwargs or {})
+            outcome = self._settled(verdict, error)
         except Exception as failure:  # noqa: BLE001 - judging runs foreign code (isinstance, str)
-            outcome = Outcome(outcomes.Status.ERROR, self.tool, self.session.origin, error=error, span=self.span, opened=True)
+            outcome = Outcome(Status.ERROR, self.tool, self.session.origin, error=error, span=self.span, mark=self.mark)
             services.guard.contain(Component.CALL, failure)
-        services.fan_out(outcome)
+        services.publish(outcome)
 
-    def _outcome(self, verdict: Verdict, error: BaseException | None) -> Outcome:
-        status = verdict.status
+    def _settled(self, verdict: Verdict, error: BaseException | None) -> Outcome:
         seconds = self.seconds
-        repeated = None
+        if not 0.0 <= seconds < _LONGEST:  # a clock that went back, or gave infinity or nan
+            seconds = 0.0
+        repeated, times = None, self._times()
         if self.fingerprint is not None:
-            repeated = self.services.repeats.note(self.session.key, self.tool.name, self.fingerprint, status)
-        return Outcome(
-            status,
-            self.tool,
-            self.session.origin,
-            seconds if 0.0 <= seconds < 1e9 else 0.0,  # a clock that went back, or gave infinity or nan
-            error,
-            verdict.error_type,
-            self.alias,
-            self.parent,
-            self.call_id,
-            verdict.rejections,
-            verdict.policy,
-            verdict.items,
-            self._stream(),
-            repeated,
-            None,
-            self.span,
-            True,
-        )
+            repeated = self.services.repeats.note(self.session.key, self.tool.name, self.fingerprint, verdict.status)
+        # Positional, in the order of the fields: the constructor with keywords takes three times as long.
+        status, error_type, rejections, policy, items = verdict
+        return _outcome((
+            status, self.tool, self.session.origin, seconds, error, error_type, self.alias, self.parent, self.call_id,
+            rejections, policy, items, times, repeated, None, self.span, self.mark,
+            False,
+        ))  # fmt: skip
 
-    def _stream(self) -> StreamTimes | None:
+    def _times(self) -> StreamTimes | None:
         return None
 
-    def _judge(self, error: BaseException) -> Verdict:
-        if type(error) is TypeError and (faults := self._binding_faults(error)):
+    def _judge(self, error: BaseException, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
+        if type(error) is TypeError and (faults := self._binding_faults(error, args, kwargs)):
             return outcomes.structural(faults)
         return outcomes.judge_exception(error)
 
-    def _binding_faults(self, error: TypeError) -> list[Fault]:
+    def _binding_faults(self, error: TypeError, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Fault]:
         """The arguments that do not fit, when *error* was raised by the act of calling and not by the tool's body."""
-        traceback, signature = error.__traceback__, self.binding.signature
-        if signature is None or (traceback is not None and traceback.tb_next is not None):
+        traceback = error.__traceback__
+        if traceback is not None and traceback.tb_next is not None:
             return []
-        try:
-            signature.bind(*self._args, **(self._kwargs or {}))
-        except TypeError:
-            return _misfits(signature, self._args, self._kwargs or {})
-        return []
-
-    def __del__(self) -> None:
-        # The last net: an async generator whose loop is gone, a coroutine that nobody awaited.
-        if getattr(self, "_open", False) and not sys.is_finalizing():
-            self.settle(GeneratorExit())
+        return find_misfits(self.binding.signature, args, kwargs)
 
 
-def _misfits(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Fault]:
-    parameters = signature.parameters
-    faults: list[Fault] = []
-    try:
-        given = set(signature.bind_partial(*args).arguments) | set(kwargs)
-    except TypeError:
-        return [Fault("", f"{len(args)} positional arguments do not fit", f"at most {len(parameters)}")]
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    for name, parameter in parameters.items():
-        required = parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        )
-        if required and name not in given:
-            faults.append(Fault(name, "missing", "a value"))
-    for name in kwargs:
-        if name not in parameters and not takes_any:
-            faults.append(Fault(clean(name), "unexpected", None))
-    return faults or [Fault("", "does not fit the signature", None)]
-
-
-class Stream(Call):
-    """A life of many steps: entering and leaving it is one step, and `settle` ends it."""
-
-    __slots__ = ("_first", "_first_own", "_items", "_last")
+class Block(Call):
+    """A life that is a `with` block, for code that no shell wraps: entered, `returned(result)`, left."""
 
     def __init__(
-        self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, call_id: str | None = None
+        self, binding: Binding, arguments: Mapping[str, Any] | None = None, call_id: str | None = None
     ) -> None:
-        self._items = 0
-        self._first = self._last = 0.0
-        self._first_own: float | None = None
-        super().__init__(binding, args, kwargs, call_id)
+        self._planned = (binding, arguments)
+        if call_id is not None:
+            self.call_id = call_id
+
+    def __enter__(self) -> Self:
+        binding, arguments = self._planned
+        self.begin(binding, (), arguments)
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._leave()
+        self.leave()
+        self.settle(error)
+
+
+class Stream(Call):
+    """A life of many steps: each is a `with` block, and `settle` ends the life."""
+
+    _first = 0.0
+    _first_own: float | None = None
+    _last = 0.0
+    _items = 0
+
+    def __enter__(self) -> Self:
+        self.resume()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.leave()
 
     def passed(self) -> None:
         """An item is about to reach the consumer: called right after the step that made it."""
         self._items += 1
+        self._last = self._left
         if self._first_own is None:
             self._first_own = self.seconds
             self._first = self._left
-        self._last = self._left
 
-    def _stream(self) -> StreamTimes | None:
+    def _times(self) -> StreamTimes | None:
         life = self._last - self._first if self._items else 0.0
         return StreamTimes(self._first_own, life, self._items)
+
+    def __del__(self) -> None:
+        # The last net, for an async generator whose loop is gone: nobody will close it.
+        if self.is_open and hasattr(self, "binding") and not sys.is_finalizing():
+            self.settle(GeneratorExit())
 
 
 def propagate(fn: Callable[..., R]) -> Callable[..., R]:

@@ -8,11 +8,12 @@ files, the files of dead workers' live gauges are dropped, and series that no wo
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from prometheus_client import REGISTRY
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
@@ -20,11 +21,12 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from tooltel import signals
-from tooltel.recorders.prometheus import FROM_CATALOG, WRITTEN_INFO, Series, is_multiprocess
+from tooltel.recorders.prometheus import FROM_CATALOG, WRITTEN_INFO, Series, is_multiprocess, multiprocess_directory
 from tooltel.signals import Kind, Metric
 
 if TYPE_CHECKING:
-    from prometheus_client.registry import Collector, CollectorRegistry
+    from prometheus_client.registry import CollectorRegistry
+    from prometheus_client.samples import Sample
 
     from tooltel.catalog import Catalog
 
@@ -96,26 +98,26 @@ class View:
     def collect(self) -> Iterator[Family]:
         """Yield every family of the scrape."""
         for family in self._multiprocess() if is_multiprocess() else self._registry.collect():
-            slim = _without_created(family)
-            if self._names is not None:
-                slim.samples = [sample for sample in slim.samples if sample.name in self._names]
-                if not slim.samples:
-                    continue
-            yield slim
+            shown = _as_declared(_without_created(family))
+            if self._names is None:
+                yield shown
+            elif samples := [sample for sample in shown.samples if sample.name in self._names]:
+                yield _with_samples(shown, samples)
 
     def restricted_registry(self, names: Iterable[str]) -> View:
         """The same view, of the series called *names* only."""
         return View(self._registry, catalog=self._catalog, born=self._born, names=frozenset(names))
 
     def _multiprocess(self) -> Iterator[Family]:
-        directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR") or os.environ["prometheus_multiproc_dir"]
+        directory = multiprocess_directory() or ""
         _drop_dead_workers(Path(directory))
         zeros: dict[str, list[Series]] = {}
         for series in self._born():
             zeros.setdefault(series.metric.family, []).append(series)
-        for family in MultiProcessCollector(None, directory).collect():
+        files = MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]
+        for family in files.collect():  # type: ignore[no-untyped-call]
             _add_zeros(family, zeros.pop(family.name, ()))
-            yield _as_declared(family)
+            yield family
         for left in zeros.values():
             row = left[0].metric
             family = Family(row.family, row.help, row.kind.value)
@@ -128,10 +130,13 @@ _WRITTEN_INFO_NAMES: Final = {row.name: row for row in WRITTEN_INFO}
 
 
 def _as_declared(family: Family) -> Family:
-    """Info rows that workers write as gauges: one that was taken back reads 0, and is no longer shown."""
-    if family.name in _WRITTEN_INFO_NAMES:
-        family.samples = [sample for sample in family.samples if sample.value]
-    return family
+    """Info rows are written as gauges: here they become infos. One that a worker took back reads 0, and is gone."""
+    row = _WRITTEN_INFO_NAMES.get(family.name)
+    if row is None:
+        return family
+    info = Family(row.family, row.help, row.kind.value)
+    info.samples = [sample for sample in family.samples if sample.value]
+    return info
 
 
 def _add_zeros(family: Family, zeros: Iterable[Series]) -> None:
@@ -143,11 +148,17 @@ def _add_zeros(family: Family, zeros: Iterable[Series]) -> None:
 
 
 def _without_created(family: Family) -> Family:
-    if not any(sample.name.endswith("_created") for sample in family.samples):
+    name = f"{family.name}_created"  # the host's own gauge of such a name is its family's own
+    if not any(sample.name == name for sample in family.samples):
         return family
-    slim = Family(family.name, family.documentation, family.type, family.unit)
-    slim.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
-    return slim
+    return _with_samples(family, [sample for sample in family.samples if sample.name != name])
+
+
+def _with_samples(family: Family, samples: list[Sample]) -> Family:
+    """A copy of *family* with other samples: the host's collectors may give the same object at each scrape."""
+    copy = Family(family.name, family.documentation, family.type, family.unit)
+    copy.samples = samples
+    return copy
 
 
 def _drop_dead_workers(directory: Path) -> None:
@@ -156,7 +167,7 @@ def _drop_dead_workers(directory: Path) -> None:
         found = _LIVE_FILE.search(file.name)
         if found and not _is_alive(int(found[1])):
             try:
-                mark_process_dead(int(found[1]), str(directory))
+                mark_process_dead(int(found[1]), str(directory))  # type: ignore[no-untyped-call]
             except OSError:  # another process was faster
                 continue
 
@@ -177,7 +188,14 @@ class Exposition:
     def __init__(self, view: View, *, host: str, port: int) -> None:
         from prometheus_client import start_http_server
 
-        self._server, self._thread = start_http_server(port, addr=host, registry=_as_registry(view))
+        try:
+            self._server, self._thread = start_http_server(port, addr=host, registry=_as_registry(view))
+        except (OSError, OverflowError) as error:  # a port over 65535 is an OverflowError
+            raise OSError(
+                getattr(error, "errno", None) or errno.EINVAL,
+                f"cannot serve /metrics on {host}:{port}: {getattr(error, 'strerror', None) or error}; "
+                "give another port= (port=0 takes any that is free) or host=, or stop what listens there",
+            ) from error
         self.host = host
         self.port: int = self._server.server_port
 
@@ -193,7 +211,7 @@ class Exposition:
         self._server.server_close()
         self._thread.join()
 
-    def __enter__(self) -> Exposition:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -222,12 +240,3 @@ def _as_registry(view: View) -> Any:
 def default_registry() -> CollectorRegistry:
     """The host's own registry."""
     return REGISTRY
-
-
-def register(registry: CollectorRegistry, collector: CatalogCollector) -> None:
-    """Show *collector* in the host's own exposition too."""
-    registry.register(_as_collector(collector))
-
-
-def _as_collector(collector: CatalogCollector) -> Collector:
-    return collector  # type: ignore[return-value]  # structural: prometheus_client's Collector is nominal

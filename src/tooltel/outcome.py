@@ -66,8 +66,9 @@ class Outcome(NamedTuple):
     `seconds` is the time in the tool's own steps. `tool` is None when no tool was reached, then `missing` says why.
     `error_type` is empty on success, else bounded and safe as a label once its per-tool bound is applied.
     `repeated` is the number of seconds since an equal call of the session was first seen, or None.
-    `span` is the call's open span, for sinks that link to it; None where no span was made. `opened` says that sinks
-    were told of the call's start, as they are for calls that run through a wrapper.
+    `span` is the call's open span, for sinks that link to it; None where no span was made. `mark` is what the sink
+    that counts running calls left at the call's start; None where it was told of none. `is_plain` promises that the
+    call went well and that there is nothing to tell beyond its time.
     """
 
     status: Status
@@ -86,13 +87,15 @@ class Outcome(NamedTuple):
     repeated: float | None = None
     missing: Missing | None = None
     span: Span | None = None
-    opened: bool = False
+    mark: Any = None
+    is_plain: bool = False
 
 
 class Recorder(Protocol):
     """A sink: called once for every outcome, in the thread of the call. Whatever it raises is contained."""
 
-    def __call__(self, outcome: Outcome, /) -> None: ...
+    def __call__(self, outcome: Outcome, /) -> None:
+        """Take note of *outcome*."""
 
 
 class Verdict(NamedTuple):
@@ -108,7 +111,7 @@ class Verdict(NamedTuple):
 OK: Final = Verdict(Status.OK)
 _REPLAYED: Final = Verdict(Status.REPLAYED)
 _TOOL_ERROR: Final = Verdict(Status.ERROR, signals.ERROR_TOOL)
-_PLAIN: Final = frozenset({str, int, float, bool, bytes, list, tuple, set, type(None)})
+PLAIN: Final = frozenset({str, int, float, bool, bytes, list, tuple, set, type(None)})
 
 
 def judge_exception(error: BaseException) -> Verdict:
@@ -140,14 +143,16 @@ def judge_result(result: object) -> Verdict:
     `isError` beside `content`, and `replayed` must be the boolean. A bare `status` is the tool's own business.
     """
     kind = type(result)
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return OK
-    if isinstance(result, dict) or isinstance(result, Mapping):
+    if isinstance(result, (dict, Mapping)):  # dict first: asking the abstract class takes ten times as long
         return _judge_mapping(result)
     return _TOOL_ERROR if _is_mcp_error(result, kind) else OK
 
 
 def _judge_mapping(result: Mapping[Any, Any]) -> Verdict:
+    if "status" not in result and "replayed" not in result and "content" not in result:
+        return OK
     status = result.get("status")
     if not isinstance(status, str):  # an array would even refuse to be compared
         status = None
@@ -234,7 +239,11 @@ def _annotated(kind: type) -> Iterable[str]:
 def _is_cancellation(error: BaseException) -> bool:
     # Looked up, not imported: asyncio costs tens of milliseconds, and where it was never imported nothing
     # can have raised its exception.
-    for module, name in (("asyncio", "CancelledError"), ("concurrent.futures", "CancelledError"), ("trio", "Cancelled")):
+    for module, name in (
+        ("asyncio", "CancelledError"),
+        ("concurrent.futures", "CancelledError"),
+        ("trio", "Cancelled"),
+    ):
         loaded = sys.modules.get(module)
         cancelled = getattr(loaded, name, None) if loaded is not None else None
         if isinstance(cancelled, type) and isinstance(error, cancelled):

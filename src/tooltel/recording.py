@@ -58,22 +58,31 @@ class Guard:
 
 
 class FanOut:
-    """Hands an outcome to every recorder, in order; a recorder that fails keeps no other from its outcome."""
+    """
+    Hands an outcome to every recorder, in order; a recorder that fails keeps no other from its outcome.
 
-    __slots__ = ("guard", "recorders")
+    `plain` are those that also want calls that simply went well.
+    """
+
+    __slots__ = ("guard", "plain", "recorders")
 
     def __init__(self, guard: Guard, recorders: tuple[tuple[Component, Recorder], ...] = ()) -> None:
         self.guard = guard
-        self.recorders = recorders
+        self.recorders = self.plain = recorders
 
-    def __call__(self, outcome: Outcome) -> None:
+    def spare(self, recorder: Recorder) -> None:
+        """Tell *recorder* no more of calls that simply went well."""
+        self.plain = tuple(each for each in self.plain if each[1] != recorder)
+
+    def publish(self, outcome: Outcome) -> None:
+        """Hand *outcome* to every recorder that wants it."""
         failed: list[tuple[Component, Exception]] | None = None
-        for component, record in self.recorders:
+        for component, record in self.plain if outcome.is_plain else self.recorders:
             try:
                 record(outcome)
             except Exception as error:  # noqa: BLE001 - any recorder, any failure
                 failed = failed or []
                 failed.append((component, error))
         if failed:
-            for component, error in failed:
-                self.guard.contain(component, error)
+            for component, failure in failed:
+                self.guard.contain(component, failure)

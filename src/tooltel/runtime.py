@@ -15,14 +15,14 @@ from opentelemetry import trace
 
 from tooltel import declaring, signals, wrapping
 from tooltel._version import version as VERSION  # noqa: N812 - a constant of the package
-from tooltel.call import Binding, Call, Services, Session, current_session, entered
+from tooltel.call import Binding, Block, Services, Session, current_session, entered
 from tooltel.catalog import Catalog, Tool
 from tooltel.errors import CatalogError, NotConfiguredError, Problem
-from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, register, wsgi_app
+from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, wsgi_app
 from tooltel.outcome import Origin, Outcome
-from tooltel.recording import FanOut, Guard
 from tooltel.recorders.prometheus import Instruments, PrometheusRecorder, is_multiprocess
 from tooltel.recorders.spans import Spans
+from tooltel.recording import FanOut, Guard
 from tooltel.repeats import Repeats
 from tooltel.settings import Settings
 from tooltel.signals import Component, Event, Status
@@ -91,20 +91,22 @@ class Tooltel:
 
         self.guard = Guard()
         self.registry = registry if registry is not None else default_registry()
-        self._instruments = Instruments(self.registry)
+        self._collector = CatalogCollector(lambda: self._catalog, lambda: self._loaded_at, VERSION)
+        self._instruments = Instruments(self.registry, beside=self._collector)
         self._metrics = PrometheusRecorder(self._instruments, exemplars=self.settings.exemplars)
         self._metrics.bear_catalog(self._catalog)
-        self._collector = CatalogCollector(lambda: self._catalog, lambda: self._loaded_at, VERSION)
-        register(self.registry, self._collector)
         self.view = View(self.registry, catalog=self._collector, born=self._metrics.born)
         tracer = trace.get_tracer(signals.SCOPE, VERSION, tracer_provider)
         spans = Spans(tracer, keys=self._keys, record_exceptions=self.settings.record_exceptions)
         self.logs = LogRecorder(self.events, log_calls=self.settings.log_calls)
         self.guard.count = self._count_internal_error
         self.guard.say = self._say_internal_error
-        sinks: list[tuple[Component, Recorder]] = [(Component.METRICS, self._metrics), (Component.LOGS, self.logs)]
+        sinks: list[tuple[Component, Recorder]] = [
+            (Component.METRICS, self._metrics.settled),
+            (Component.LOGS, self.logs.settled),
+        ]
         sinks += [(Component.RECORDER, recorder) for recorder in recorders]
-        sinks.append((Component.SPANS, spans))  # last: a sink may still link to the open span
+        sinks.append((Component.SPANS, spans.settled))  # last: a sink may still link to the open span
         enabled = not self.settings.disabled
         self.services = Services(
             clock=clock,
@@ -123,6 +125,7 @@ class Tooltel:
         self._declared = declaring.Declared(self._instruments, count_tokens)
         for name, sent in (declarations or {}).items():
             self.declared(name, sent)
+        self.logs.on_nobody_listens = lambda: self.services.fan_out.spare(self.logs.settled)
         _watch_forks(self)
 
     # --- the catalog ---
@@ -158,7 +161,7 @@ class Tooltel:
             self._catalog = new.relaxed() if self._on_problem == "warn" else new
             self._loaded_at = time.time()
             for binding in tuple(self._bindings):
-                binding.tool = new.tools[binding.tool.name]
+                binding.bind(new.tools[binding.tool.name])
                 self._metrics.bear_tool(binding.tool)
             self._metrics.bear_catalog(new)
             asked, origin = self.services.session.asked_profile, self.services.session.origin
@@ -206,15 +209,15 @@ class Tooltel:
 
     def alias(self, name: str, target: Callable[..., Any], /) -> Callable[..., Any]:
         """
-        Give *target*, a wrapped tool, under its old *name*: it works as before, and its calls are counted as alias
-        calls of the tool, so that one can see when the old name may go.
+        Give *target*, a wrapped tool, under its old *name*.
 
+        It works as before, and its calls are counted as alias calls, so that one can see when the old name may go.
         The name must be among the tool's `aliases`; otherwise CatalogError says what to add.
         """
         if self.settings.disabled:
             return target
         if isinstance(target, (staticmethod, classmethod)):
-            return type(target)(self.alias(name, target.__func__))  # type: ignore[return-value]
+            return type(target)(self.alias(name, target.__func__))
         binding = wrapping.binding_of(target)
         if name not in binding.tool.aliases:
             problem = wrapping.unknown_alias(name, binding.tool, place=wrapping.place_of(target))
@@ -231,7 +234,11 @@ class Tooltel:
     # --- sessions and calls ---
 
     def session(
-        self, *, profile: str | None = None, agent: str | None = None, id: str | None = None  # noqa: A002 - the noun's own word
+        self,
+        *,
+        profile: str | None = None,
+        agent: str | None = None,
+        id: str | None = None,  # noqa: A002 - the noun's own word
     ) -> AbstractContextManager[Session]:
         """
         One conversation: every call inside the block carries its profile, agent name and id.
@@ -249,11 +256,9 @@ class Tooltel:
         label = self._catalog.profile_label(profile)
         if profile is not None and label != profile:
             self._warn_once(f"profile {clean(profile)!r} is not in the catalog; its calls are recorded as {label!r}")
-        return Origin(
-            label, None if agent is None else clean(agent), None if session_id is None else clean(session_id)
-        )
+        return Origin(label, None if agent is None else clean(agent), None if session_id is None else clean(session_id))
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str | None = None) -> Call:
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str | None = None) -> Block:
         """
         Record a call of tool *name* that no decorator wraps: `with tel.call("kb_search") as call: ...`.
 
@@ -265,7 +270,7 @@ class Tooltel:
         if tool is None:
             tool = Tool(clean(name), signals.UNOWNED, signals.UNKNOWN_RISK, "")
         binding = Binding(tool, self.services, None, alias.name if alias else None)
-        return Call(binding, (), arguments, call_id)
+        return Block(binding, arguments, None if call_id is None else clean(call_id))
 
     def not_found(self, requested: object, *, call_id: str | None = None) -> Outcome:
         """
@@ -280,7 +285,7 @@ class Tooltel:
             Status.NOT_FOUND, None, session.origin, error_type=signals.ERROR_NOT_FOUND, parent=_parent_name(),
             call_id=call_id, missing=missing,
         )  # fmt: skip
-        self.services.fan_out(outcome)
+        self.services.publish(outcome)
         return outcome
 
     def declared(self, profile: str, declarations: Iterable[Any]) -> None:
@@ -303,7 +308,9 @@ class Tooltel:
                 self.events.emit("warning", event, **facts)
             if session.offered != noted.names:
                 session.offered = noted.names
-                self.events.emit("info", Event.TOOLS_OFFERED, **{self._keys[signals.PROFILE]: profile}, tools=noted.names)
+                self.events.emit(
+                    "info", Event.TOOLS_OFFERED, **{self._keys[signals.PROFILE]: profile}, tools=noted.names
+                )
         except Exception as error:  # noqa: BLE001 - called inside the host's model loop
             self.guard.contain(Component.DECLARATIONS, error)
 
@@ -324,7 +331,6 @@ class Tooltel:
     def close(self) -> None:
         """Take the series off the registry. Wrapped tools keep working, and are recorded nowhere else than before."""
         self._instruments.unregister()
-        self.registry.unregister(self._collector)  # type: ignore[arg-type]  # structural, see exposition.register
 
     def __enter__(self) -> Self:
         return self
@@ -344,12 +350,16 @@ class Tooltel:
         self._instruments.count(signals.INTERNAL_ERRORS, component.value)
 
     def _say_internal_error(self, component: Component, error: Exception, suppressed: int) -> None:
-        self.events.emit(
-            "error", Event.TELEMETRY_ERROR, component=component.value, error=f"{type(error).__qualname__}: {clean(error)}",
-            suppressed=suppressed or None,
-        )  # fmt: skip
+        said = f"{type(error).__qualname__}: {clean(error)}"
+        facts = {
+            signals.KEY_COMPONENT: component.value,
+            signals.KEY_PROBLEM: said,
+            signals.KEY_SUPPRESSED: suppressed or None,
+        }
+        self.events.emit("error", Event.TELEMETRY_ERROR, **facts)
 
-    def _after_fork(self) -> None:
+    def forked(self) -> None:
+        """Take note, in the child, that the process has forked."""
         # No logging here: another thread may have held a lock when the process forked.
         self._metrics.forget_children()
         if not is_multiprocess():
@@ -358,8 +368,8 @@ class Tooltel:
     def _warn_of_fork(self) -> None:
         self._metrics.on_first_use = None
         warnings.warn(
-            "this process was forked after tooltel was configured: its calls are counted in a copy that nobody scrapes; "
-            "set PROMETHEUS_MULTIPROC_DIR before prometheus_client is imported",
+            "this process was forked after tooltel was configured: its calls are counted in a copy that nobody "
+            "scrapes; set PROMETHEUS_MULTIPROC_DIR before prometheus_client is imported",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -387,7 +397,7 @@ def _watch_forks(tel: Tooltel) -> None:
     def after() -> None:
         known = alive()
         if known is not None:
-            known._after_fork()
+            known.forked()
 
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=after)
@@ -419,4 +429,3 @@ def default() -> Tooltel:
     if _default is None:
         raise NotConfiguredError
     return _default
-

@@ -176,121 +176,220 @@ _W = State.WAITING
 _X = State.EXTERNAL
 
 TOOL_CALLS = _row(
-    "tooltel_tool_calls_total", C, "tool owner version risk profile outcome",
-    "Tool calls that settled, by outcome.", unit="calls",
+    "tooltel_tool_calls_total",
+    C,
+    "tool owner version risk profile outcome",
+    "Tool calls that settled, by outcome.",
+    unit="calls",
     born="tools wrapped in this process x (their profiles and none) x ok, error, timeout",
 )
 DURATION = _row(
-    "gen_ai_execute_tool_duration_seconds", H, "gen_ai_tool_name error_type owner risk",
-    "Time that a tool call spent in its own steps.", unit="seconds",
+    "gen_ai_execute_tool_duration_seconds",
+    H,
+    "gen_ai_tool_name error_type owner risk",
+    "Time that a tool call spent in its own steps.",
+    unit="seconds",
 )
 FIRST_ITEM = _row(
-    "tooltel_stream_first_item_seconds", H, "tool owner",
-    "Time that a streaming tool spent in its own steps until its first item.", unit="seconds",
+    "tooltel_stream_first_item_seconds",
+    H,
+    "tool owner",
+    "Time that a streaming tool spent in its own steps until its first item.",
+    unit="seconds",
 )
 ACTIVE = _row(
-    "tooltel_tool_calls_active", G, "tool owner", "Tool calls running now.", unit="calls",
-    born="wrapped tools", multiprocess_mode="livesum",
+    "tooltel_tool_calls_active",
+    G,
+    "tool owner",
+    "Tool calls running now.",
+    unit="calls",
+    born="wrapped tools",
+    multiprocess_mode="livesum",
 )
 NOT_FOUND = _row(
-    "tooltel_tool_not_found_total", C, "profile owner reason requested",
-    "Calls to a name that is no tool of the profile, by reason.", unit="calls",
+    "tooltel_tool_not_found_total",
+    C,
+    "profile owner reason requested",
+    "Calls to a name that is no tool of the profile, by reason.",
+    unit="calls",
     born="profiles x (unknown, empty) with other; retired names x their tool's profiles",
 )
 ALIAS_CALLS = _row(
-    "tooltel_alias_calls_total", C, "alias tool owner", "Calls that used an old name of a tool.", unit="calls",
+    "tooltel_alias_calls_total",
+    C,
+    "alias tool owner",
+    "Calls that used an old name of a tool.",
+    unit="calls",
     born="aliases",
 )
 REJECTIONS = _row(
-    "tooltel_rejections_total", C, "tool owner kind source",
-    "Calls whose arguments were rejected, once per source.", unit="calls",
+    "tooltel_rejections_total",
+    C,
+    "tool owner kind source",
+    "Calls whose arguments were rejected, once per source.",
+    unit="calls",
     born="wrapped tools x (structural/framework, structural/schema, domain/tool)",
 )
 REJECTED_FIELDS = _row(
-    "tooltel_rejected_fields_total", C, "tool owner kind field", "Arguments found wrong in rejected calls.",
+    "tooltel_rejected_fields_total",
+    C,
+    "tool owner kind field",
+    "Arguments found wrong in rejected calls.",
     unit="arguments",
 )
 CORRECTIONS = _row(
-    "tooltel_corrections_total", C, "tool owner corrected",
-    "Rejected calls by whether the next try was accepted.", unit="calls", born="wrapped tools x true, false",
+    "tooltel_corrections_total",
+    C,
+    "tool owner corrected",
+    "Rejected calls by whether the next try was accepted.",
+    unit="calls",
+    born="wrapped tools x true, false",
     state=_W,
 )
 POLICY_REFUSALS = _row(
-    "tooltel_policy_refusals_total", C, "tool owner risk policy", "Calls that a policy refused.", unit="calls",
+    "tooltel_policy_refusals_total",
+    C,
+    "tool owner risk policy",
+    "Calls that a policy refused.",
+    unit="calls",
 )
 REPEATED_CALLS = _row(
-    "tooltel_repeated_calls_total", C, "tool owner risk",
-    "Write or irreversible calls made again with equal arguments in one session.", unit="calls",
+    "tooltel_repeated_calls_total",
+    C,
+    "tool owner risk",
+    "Write or irreversible calls made again with equal arguments in one session.",
+    unit="calls",
     born="wrapped tools that are not read",
 )
 BATCH_ITEMS = _row(
-    "tooltel_batch_items_total", C, "tool owner status", "Items of partial results, by what became of them.",
-    unit="items", born="wrapped tools x outstanding",
+    "tooltel_batch_items_total",
+    C,
+    "tool owner status",
+    "Items of partial results, by what became of them.",
+    unit="items",
+    born="wrapped tools x outstanding",
 )
 DECLARATION_CHARS = _row(
-    "tooltel_declaration_chars", G, "profile owner",
-    "Characters of all tool declarations as last sent to the model.", unit="chars", born="profiles declared",
+    "tooltel_declaration_chars",
+    G,
+    "profile owner",
+    "Characters of all tool declarations as last sent to the model.",
+    unit="chars",
+    born="profiles declared",
     multiprocess_mode="mostrecent",
 )
 DECLARATION_TOKENS = _row(
-    "tooltel_declaration_tokens", G, "profile owner",
+    "tooltel_declaration_tokens",
+    G,
+    "profile owner",
     "Tokens of all tool declarations as last sent to the model; only where a token counter was given.",
-    unit="tokens", multiprocess_mode="mostrecent",
+    unit="tokens",
+    multiprocess_mode="mostrecent",
 )
 DECLARATION_BUDGET = _row(
-    "tooltel_declaration_budget_chars", G, "profile owner", "Characters that the declarations of a profile may take.",
-    unit="chars", born="profiles declared", multiprocess_mode="mostrecent",
+    "tooltel_declaration_budget_chars",
+    G,
+    "profile owner",
+    "Characters that the declarations of a profile may take.",
+    unit="chars",
+    born="profiles declared",
+    multiprocess_mode="mostrecent",
 )
 PROFILE_TOOLS = _row(
-    "tooltel_profile_tools", G, "profile owner", "Tools that a profile offered to the model, as last declared.",
-    unit="tools", born="profiles declared", multiprocess_mode="mostrecent",
+    "tooltel_profile_tools",
+    G,
+    "profile owner",
+    "Tools that a profile offered to the model, as last declared.",
+    unit="tools",
+    born="profiles declared",
+    multiprocess_mode="mostrecent",
 )
 TOOL_DECLARATION_CHARS = _row(
-    "tooltel_tool_declaration_chars", G, "tool owner", "Characters of one tool's declaration as last sent to the model.",
-    unit="chars", multiprocess_mode="mostrecent",
+    "tooltel_tool_declaration_chars",
+    G,
+    "tool owner",
+    "Characters of one tool's declaration as last sent to the model.",
+    unit="chars",
+    multiprocess_mode="mostrecent",
 )
 TOOL_INFO = _row("tooltel_tool_info", INFO, "tool owner version risk", "The tools of the catalog.", born="catalog")
 TOOL_DECLARATION_INFO = _row(
-    "tooltel_tool_declaration_info", INFO, "tool owner version sha",
+    "tooltel_tool_declaration_info",
+    INFO,
+    "tool owner version sha",
     "Fingerprint of each declaration as last sent to the model.",
 )
 TOOL_OBJECTIVE = _row(
-    "tooltel_tool_objective_ratio", G, "tool owner", "Share of calls that a tool promises to serve without error.",
-    unit="ratio", born="tools with an objective",
+    "tooltel_tool_objective_ratio",
+    G,
+    "tool owner",
+    "Share of calls that a tool promises to serve without error.",
+    unit="ratio",
+    born="tools with an objective",
 )
 MCP_SERVER_INFO = _row(
-    "tooltel_mcp_server_info", INFO, "server server_version owner", "MCP servers as they introduced themselves.",
+    "tooltel_mcp_server_info",
+    INFO,
+    "server server_version owner",
+    "MCP servers as they introduced themselves.",
     state=_W,
 )
 MCP_SERVER_PINNED_INFO = _row(
-    "tooltel_mcp_server_pinned_info", INFO, "server server_version owner", "MCP server versions that the catalog pins.",
+    "tooltel_mcp_server_pinned_info",
+    INFO,
+    "server server_version owner",
+    "MCP server versions that the catalog pins.",
     state=_W,
 )
 MCP_UNLISTED = _row(
-    "tooltel_mcp_unlisted_tools", G, "server owner", "Tools that an MCP server offers and the catalog does not allow.",
-    unit="tools", state=_W,
+    "tooltel_mcp_unlisted_tools",
+    G,
+    "server owner",
+    "Tools that an MCP server offers and the catalog does not allow.",
+    unit="tools",
+    state=_W,
 )
 MCP_CHANGED = _row(
-    "tooltel_mcp_changed_tools", G, "server owner", "Tools of an MCP server whose definition changed.",
-    unit="tools", state=_W,
+    "tooltel_mcp_changed_tools",
+    G,
+    "server owner",
+    "Tools of an MCP server whose definition changed.",
+    unit="tools",
+    state=_W,
 )
 CATALOG_INFO = _row("tooltel_catalog_info", INFO, "sha", "Fingerprint of the catalog in use.", born="yes")
 BUILD_INFO = _row("tooltel_build_info", INFO, "version", "Version of tooltel.", born="yes")
 CATALOG_LOADED = _row(
-    "tooltel_catalog_loaded_timestamp_seconds", G, "", "When the catalog in use was loaded, as Unix time.",
-    unit="seconds", born="yes",
+    "tooltel_catalog_loaded_timestamp_seconds",
+    G,
+    "",
+    "When the catalog in use was loaded, as Unix time.",
+    unit="seconds",
+    born="yes",
 )
 CATALOG_RELOAD_FAILURES = _row(
-    "tooltel_catalog_reload_failures_total", C, "", "Reloads that kept the old catalog because the new one had problems.",
-    unit="reloads", born="yes",
+    "tooltel_catalog_reload_failures_total",
+    C,
+    "",
+    "Reloads that kept the old catalog because the new one had problems.",
+    unit="reloads",
+    born="yes",
 )
 INTERNAL_ERRORS = _row(
-    "tooltel_internal_errors_total", C, "component", "Failures inside tooltel that were kept away from a tool.",
-    unit="errors", born="components",
+    "tooltel_internal_errors_total",
+    C,
+    "component",
+    "Failures inside tooltel that were kept away from a tool.",
+    unit="errors",
+    born="components",
 )
 LABEL_OVERFLOW = _row(
-    "tooltel_label_overflow_total", C, "metric", "Label values that were folded into other because of a bound.",
-    unit="values", born="metrics",
+    "tooltel_label_overflow_total",
+    C,
+    "metric",
+    "Label values that were folded into other because of a bound.",
+    unit="values",
+    born="metrics",
 )
 
 

@@ -23,6 +23,7 @@ from tooltel.signals import SCOPE, Component
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from tooltel.exposition import View
     from tooltel.outcome import Outcome
@@ -39,6 +40,7 @@ class FakeClock:
         self.now = start
 
     def __call__(self) -> float:
+        """The time now, in seconds."""
         return self.now
 
     def advance(self, seconds: float) -> None:
@@ -57,18 +59,17 @@ class LoggedEvent(NamedTuple):
 class Captured:
     """What was recorded since the block began: `outcomes`, `spans` (ended ones), `events`, and metric increases."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, exporter: InMemorySpanExporter) -> None:
         self.outcomes: list[Outcome] = []
         self.events: list[LoggedEvent] = []
-        self._exporter: Any = None
+        self._exporter = exporter
         self._view = view
         self._before = parse_samples(view)
 
     @property
     def spans(self) -> Sequence[ReadableSpan]:
         """The spans that ended in the block, in that order."""
-        found: Sequence[ReadableSpan] = self._exporter.get_finished_spans()
-        return found
+        return self._exporter.get_finished_spans()
 
     def increases(self) -> dict[Sample, float]:
         """Every series whose value changed since the block began, with by how much."""
@@ -108,14 +109,14 @@ def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     tel = default() if tel is None else tel
-    seen = Captured(tel.view)
-    seen._exporter = InMemorySpanExporter()
+    exporter = InMemorySpanExporter()
+    seen = Captured(tel.view, exporter)
     provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(seen._exporter))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
 
     fan_out, guard, events, logs, spans = tel.services.fan_out, tel.guard, tel.events, tel.logs, tel.spans
-    before = (fan_out.recorders, guard.strict, events.sink, logs.good_calls, spans.tracer)
-    fan_out.recorders = ((Component.RECORDER, seen.outcomes.append), *fan_out.recorders)
+    before = (fan_out.recorders, fan_out.plain, guard.strict, events.sink, logs.good_calls, spans.tracer)
+    fan_out.recorders = fan_out.plain = ((Component.RECORDER, seen.outcomes.append), *fan_out.recorders)
     guard.strict = True
     events.sink = lambda level, name, facts: seen.events.append(LoggedEvent(level, name, facts))
     logs.good_calls = True
@@ -123,5 +124,5 @@ def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
     try:
         yield seen
     finally:
-        fan_out.recorders, guard.strict, events.sink, logs.good_calls, spans.tracer = before
+        fan_out.recorders, fan_out.plain, guard.strict, events.sink, logs.good_calls, spans.tracer = before
         provider.shutdown()

@@ -9,14 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Final, TypeVar
 
+from tooltel import outcome as outcomes
 from tooltel.call import Binding, Call, Stream
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PLAIN: Final = frozenset({str, int, float, bool, bytes, list, dict, tuple, set, type(None)})
+_NO_AWAITABLE: Final = outcomes.PLAIN | {dict}
 
 
 def wrap(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
@@ -29,10 +31,10 @@ def wrap(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
     kind = _plain_function(fn)
     if inspect.isasyncgenfunction(kind):
         shell = _async_generator(fn, binding)
+    elif _is_coroutine_function(fn, kind):
+        shell = _coroutine(fn, binding)
     elif inspect.isgeneratorfunction(kind):
         shell = _generator(fn, binding)
-    elif inspect.iscoroutinefunction(kind):
-        shell = _coroutine(fn, binding)
     else:
         shell = _function(fn, binding)
     return _dressed(shell, fn, binding)
@@ -46,46 +48,94 @@ def _plain_function(fn: Callable[..., Any]) -> Callable[..., Any]:
     return type(fn).__call__
 
 
+def _is_coroutine_function(fn: Callable[..., Any], kind: Callable[..., Any]) -> bool:
+    if inspect.iscoroutinefunction(kind) or inspect.iscoroutinefunction(fn):
+        return True
+    # What types.coroutine has marked is written as a generator, and awaited all the same.
+    return bool(getattr(getattr(kind, "__code__", None), "co_flags", 0) & inspect.CO_ITERABLE_COROUTINE)
+
+
 def _dressed(shell: Callable[..., Any], fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
-    shell = functools.update_wrapper(shell, fn)
-    name = binding.alias or getattr(fn, "__name__", binding.tool.name)
-    if binding.alias or not hasattr(fn, "__name__"):
-        shell.__name__ = shell.__qualname__ = name
-    if not hasattr(fn, "__module__") or isinstance(fn, functools.partial):
-        inner = _plain_function(fn)
-        shell.__module__ = inner.__module__
-        shell.__doc__ = inner.__doc__
+    shell.__annotations__ = {}  # the shell's own say nothing of the tool
+    if inspect.isroutine(fn):
+        functools.update_wrapper(shell, fn)
+    else:
+        _dress_as_object(shell, fn, binding.tool.name)
+    if binding.alias:
+        shell.__name__ = shell.__qualname__ = binding.alias
     return shell
+
+
+def _dress_as_object(shell: Callable[..., Any], fn: Callable[..., Any], name: str) -> None:
+    """Objects and partials say little of themselves, and a stub answers to every name: ask what they call, too."""
+    functools.update_wrapper(shell, fn, assigned=())
+    inner = _plain_function(fn)
+    own = getattr(fn, "__dict__", {})
+    said: Callable[..., Any] = own.get if isinstance(fn, functools.partial) else functools.partial(getattr, fn)
+    fallbacks = {
+        "__name__": name,
+        "__qualname__": name,
+        "__module__": getattr(inner, "__module__", None),
+        "__doc__": inner.__doc__,
+    }
+    for attribute, fallback in fallbacks.items():
+        value = said(attribute, None)
+        setattr(shell, attribute, value if isinstance(value, str) else fallback)
+    annotations = own.get("__annotations__")
+    shell.__annotations__ = annotations if isinstance(annotations, dict) else _hints(inner)
+
+
+def _hints(inner: Callable[..., Any]) -> dict[str, Any]:
+    # Evaluated here: the names in them mean something in the module of the function, not in that of the object.
+    try:
+        return typing.get_type_hints(inner, include_extras=True)
+    except Exception:  # noqa: BLE001 - names that exist for type checkers only
+        return dict(getattr(inner, "__annotations__", {}))
 
 
 def _function(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
     def shell(*args: Any, **kwargs: Any) -> Any:
-        with Call(binding, args, kwargs) as call:
+        call = Call()
+        call.begin(binding, args, kwargs)
+        try:
             result = fn(*args, **kwargs)
-            if type(result) in _PLAIN or not hasattr(type(result), "__await__"):
-                return call.returned(result)
-            return _awaited(result, call)
+        except BaseException as error:
+            call.fail(error, args, kwargs)
+            raise
+        if type(result) in _NO_AWAITABLE or not hasattr(type(result), "__await__"):
+            return call.finish(result)
+        call.leave()
+        return _awaited(result, call)
 
     return shell
 
 
 def _coroutine(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
     async def shell(*args: Any, **kwargs: Any) -> Any:
-        with Call(binding, args, kwargs) as call:
-            return call.returned(await fn(*args, **kwargs))
+        call = Call()
+        call.begin(binding, args, kwargs)
+        try:
+            result = await fn(*args, **kwargs)
+        except BaseException as error:
+            call.fail(error, args, kwargs)
+            raise
+        return call.finish(result)
 
     return shell
 
 
 def _generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
     def shell(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        stream = Stream(binding, args, kwargs)
+        stream = Stream()
+        stream.begin(binding, args, kwargs)
         try:
-            with stream:
+            try:
                 inner = fn(*args, **kwargs)
+            finally:
+                stream.leave()
             result = yield from _Stepped(inner, stream)
         except BaseException as error:
-            stream.settle(error)
+            stream.settle(error, args, kwargs)
             raise
         stream.settle()
         return result
@@ -126,10 +176,13 @@ class _Stepped(Generator[Any, Any, Any]):
 
 def _async_generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
     async def shell(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-        stream = Stream(binding, args, kwargs)
+        stream = Stream()
+        stream.begin(binding, args, kwargs)
         try:
-            with stream:
+            try:
                 inner = fn(*args, **kwargs)
+            finally:
+                stream.leave()
             resume: Callable[[], Awaitable[Any]] = inner.__anext__
             while True:
                 try:
@@ -149,7 +202,7 @@ def _async_generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., 
                 else:
                     resume = inner.__anext__ if sent is None else functools.partial(inner.asend, sent)
         except BaseException as error:
-            stream.settle(error)
+            stream.settle(error, args, kwargs)
             raise
         stream.settle()
 
@@ -159,48 +212,58 @@ def _async_generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., 
 def _awaited(result: Any, call: Call) -> Any:
     """A plain function returned something to await: its call lives on until that is done."""
     if inspect.iscoroutine(result):
-        call.defer()
-        return _driven(result, call)
+        return _driven(result, _Pending(call))
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None and asyncio.isfuture(result):
         # The very object must come back: its owner may cancel it or compare it by identity.
-        call.defer()
         result.add_done_callback(functools.partial(_future_done, call))
         return result
-    call.defer()
-    return _AwaitableProxy(result, call)
+    return _AwaitableProxy(result, _Pending(call))
 
 
-async def _driven(awaitable: Awaitable[Any], call: Call) -> Any:
-    with call:
-        return call.returned(await awaitable)
+class _Pending:
+    """Holds a call until its result is awaited; where that never happens, the call was abandoned."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __del__(self) -> None:
+        if self.call.is_open and not sys.is_finalizing():
+            self.call.settle(GeneratorExit())
+
+
+async def _driven(awaitable: Awaitable[Any], pending: _Pending) -> Any:
+    call = pending.call
+    call.resume()
+    try:
+        result = await awaitable
+    except BaseException as error:
+        call.fail(error)
+        raise
+    return call.finish(result)
 
 
 def _future_done(call: Call, future: Any) -> None:
-    with call:
-        # An exception is read from a cancelled or failed future without raising it into the loop.
-        if future.cancelled():
-            asyncio = sys.modules["asyncio"]
-            error: BaseException | None = asyncio.CancelledError()
-        else:
-            error = future.exception()
-        if error is None:
-            call.returned(future.result())
-        else:
-            call.defer()
-    if error is not None:
+    if future.cancelled():
+        call.settle(sys.modules["asyncio"].CancelledError())
+    elif (error := future.exception()) is not None:
         call.settle(error)
+    else:
+        call.returned(future.result())
+        call.settle()
 
 
 class _AwaitableProxy:
     """Stands in for an awaitable of unknown kind: whatever else it can do is passed through."""
 
-    def __init__(self, inner: Any, call: Call) -> None:
+    def __init__(self, inner: Any, pending: _Pending) -> None:
         self.__wrapped__ = inner
-        self.__call = call
+        self.__pending = pending
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return _driven(self.__wrapped__, self.__call).__await__()
+        return _driven(self.__wrapped__, self.__pending).__await__()

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import CodeType
 from typing import Any, Final, TypedDict
 
 from tooltel.call import Binding
@@ -170,7 +171,9 @@ def _place(fn: Callable[..., Any]) -> tuple[str | None, int | None]:
     while isinstance(fn, functools.partial):
         fn = fn.func
     inner = inspect.unwrap(fn)
-    code = getattr(inner, "__code__", None) or getattr(getattr(type(inner), "__call__", None), "__code__", None)
+    if not inspect.isroutine(inner):
+        inner = type(inner).__call__
+    code = getattr(inner, "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code is not None else (None, None)
 
 

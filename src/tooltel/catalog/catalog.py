@@ -151,15 +151,15 @@ class Catalog:
         """
         name = requested if isinstance(requested, str) else ("" if requested is None else clean(requested))
         if tool := self.tools.get(name):
-            return Missing(name, Reason.NOT_IN_PROFILE, True, tool.owner, None)
+            return Missing(name, Reason.NOT_IN_PROFILE, known=True, owner=tool.owner)
         if alias := self.aliases.get(name):
-            return Missing(name, Reason.RENAMED, True, alias.owner, alias.tool)
+            return Missing(name, Reason.RENAMED, known=True, owner=alias.owner, nearest=alias.tool)
         if tool := self.retired.get(name):
-            return Missing(name, Reason.RENAMED, True, tool.owner, tool.name)
+            return Missing(name, Reason.RENAMED, known=True, owner=tool.owner, nearest=tool.name)
         owner = self.profile_owner(profile)
         if not name.strip():
-            return Missing(clean(name), Reason.EMPTY, False, owner)
-        return Missing(clean(name), Reason.UNKNOWN, False, owner, self.nearest(name))
+            return Missing(clean(name), Reason.EMPTY, known=False, owner=owner)
+        return Missing(clean(name), Reason.UNKNOWN, known=False, owner=owner, nearest=self.nearest(name))
 
     def with_tool(self, tool: Tool) -> Catalog:
         """The same catalog with one more tool, or with a tool replaced."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 
-def add_tool_context(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def add_tool_context(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """
     Add the running call's tool, owner, version, risk, profile and trace id; outside a call, nothing.
 

@@ -63,7 +63,7 @@ def _logger() -> Any:
     )
 
 
-def _render(logger: Any, method: str, event: Any) -> str:
+def _render(_logger: Any, _method: str, event: Any) -> str:
     name = event.pop("event")
     return " ".join([name, *(f"{key}={_quoted(value)}" for key, value in event.items())])
 
@@ -78,8 +78,10 @@ def _quoted(value: object) -> str:
 
 class LogRecorder:
     """
-    Writes one `tool_call` line per call, debug when it went well and warning otherwise, and one line for each
-    thing that a person would want to read by itself: a drop, an alias, a rejection, a refusal, a repeat.
+    Writes one `tool_call` line per call, debug when it went well and warning otherwise.
+
+    Each thing that a person would want to read by itself gets a line of its own before: a drop, an alias, a
+    rejection, a refusal, a repeat.
 
     `log_calls` is auto (good calls only where debug is enabled), all, failures or off. `good_calls` is what that
     came to, None until the first good call asked: a logger's level is looked up once, not at every call.
@@ -88,17 +90,20 @@ class LogRecorder:
     def __init__(self, log: EventLog, *, log_calls: str = "auto") -> None:
         self._log = log
         self._calls = log_calls
+        self.on_nobody_listens: Callable[[], None] | None = None  # called when good calls are written nowhere
         self.good_calls: bool | None = {"all": True, "failures": False, "off": False}.get(log_calls)
 
-    def __call__(self, outcome: Outcome) -> None:
+    def settled(self, outcome: Outcome) -> None:
         """Write what there is to say; a good call, where nobody listens, costs one comparison."""
-        if outcome.status in _QUIET and outcome.alias is None and outcome.repeated is None and not outcome.rejections:
+        if outcome.is_plain:
             if self.good_calls is None:
                 self.good_calls = self._log.is_enabled(logging.DEBUG)
             if self.good_calls:
                 self._log.emit("debug", Event.TOOL_CALL, **self._facts(outcome))
+            elif self.on_nobody_listens is not None:
+                self.on_nobody_listens()
             return
-        if self._calls != "off":
+        if self._calls != "off" and self._log.is_enabled(logging.WARNING):
             self._write(outcome)
 
     def _write(self, outcome: Outcome) -> None:

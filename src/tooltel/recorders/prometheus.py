@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -20,10 +21,11 @@ from prometheus_client import Counter, Gauge, Histogram
 from tooltel import signals
 from tooltel.errors import RegistryError
 from tooltel.signals import Kind, Metric, Reason, RejectionKind, RejectionSource, Status
+from tooltel.text import clean
 
 if TYPE_CHECKING:
     from prometheus_client.metrics import MetricWrapperBase
-    from prometheus_client.registry import CollectorRegistry
+    from prometheus_client.registry import Collector, CollectorRegistry
 
     from tooltel.call import Call
     from tooltel.catalog import Catalog, Missing, Tool
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 VALUES_PER_TOOL: Final = 50  # of error_type and policy, each; then `other`
 UNOWNED_TOOLS: Final = 200  # tools outside the catalog that keep their own name; then `other`
+FIELDS_PER_TOOL: Final = 200  # properties that may become a label: a server may declare new ones for ever
 
 # What the catalog says is read from the catalog at each scrape, so that a reload leaves no old series.
 FROM_CATALOG: Final = (
@@ -60,19 +63,35 @@ class Series(NamedTuple):
 
 def is_multiprocess() -> bool:
     """Whether prometheus_client keeps its values in files that several processes share."""
-    return "PROMETHEUS_MULTIPROC_DIR" in os.environ or "prometheus_multiproc_dir" in os.environ
+    return multiprocess_directory() is not None
+
+
+def multiprocess_directory() -> str | None:
+    """Where those files are; None in an ordinary process. The lower-case name is prometheus_client's old one."""
+    names = ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_dir")
+    return next((os.environ[name] for name in names if name in os.environ), None)
 
 
 class Instruments:
-    """The metric objects of every emitted row but those read from the catalog, on one registry."""
+    """
+    The metric objects of every emitted row but those read from the catalog, on one registry.
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    *beside* is the collector of the others. Raises RegistryError when the registry holds any of the series already;
+    then nothing is left on it.
+    """
+
+    def __init__(self, registry: CollectorRegistry, *, beside: Collector | None = None) -> None:
         self.registry = registry
         self._made: dict[Metric, MetricWrapperBase] = {}
+        self._registered: list[Collector] = []
         try:
             for row in signals.EMITTED:
                 if row not in FROM_CATALOG:
-                    self._made[row] = _instrument(row, registry)
+                    made = self._made[row] = _instrument(row, registry)
+                    self._registered.append(made)
+            if beside is not None:
+                registry.register(beside)
+                self._registered.append(beside)
         except ValueError as error:
             self.unregister()
             raise RegistryError(
@@ -99,10 +118,9 @@ class Instruments:
             self._made[series.metric].remove(*series.values)
 
     def unregister(self) -> None:
-        """Take everything off the registry."""
-        for instrument in self._made.values():
-            self.registry.unregister(instrument)
-        self._made.clear()
+        """Take everything off the registry; what still counts is seen by nobody. Twice is as good as once."""
+        while self._registered:
+            self.registry.unregister(self._registered.pop())
 
 
 def _instrument(row: Metric, registry: CollectorRegistry) -> MetricWrapperBase:
@@ -115,16 +133,24 @@ def _instrument(row: Metric, registry: CollectorRegistry) -> MetricWrapperBase:
 
 
 class _ToolSeries:
-    """The children of one tool, found once. `tool` is what the labels say: itself, or `other` over the bound."""
+    """
+    The children of one tool, found once. `tool` is what the labels say: itself, or `other` over the bound.
 
-    __slots__ = ("active", "calls", "durations", "policies", "tool")
+    `source` is the tool they were found for. `good` holds, by profile, what a call that went well counts into.
+    `running` is as long as there are open calls: appending to a list is atomic, and costs a tenth of moving a gauge
+    twice. `active` is the gauge where several processes share one, else None.
+    """
 
-    def __init__(self, tool: Tool, active: Any) -> None:
+    __slots__ = ("active", "calls", "durations", "good", "running", "source", "tool")
+
+    def __init__(self, source: Tool, tool: Tool, active: Any, running: list[None]) -> None:
+        self.source = source
         self.tool = tool
         self.active = active
+        self.running = running
+        self.good: dict[str, tuple[Callable[[], None], Callable[[float], None]]] = {}
         self.calls: dict[tuple[str, Status], Any] = {}
         self.durations: dict[str, Any] = {}
-        self.policies: set[str] = set()
 
 
 class PrometheusRecorder:
@@ -138,10 +164,12 @@ class PrometheusRecorder:
         self.instruments = instruments
         self.fields: dict[str, frozenset[str]] = {}
         self._exemplars = exemplars and not is_multiprocess()
-        self._eager = not is_multiprocess()
-        self._tools: dict[Tool, _ToolSeries] = {}
+        self._shared = is_multiprocess()
+        self._tools: dict[str, _ToolSeries] = {}
+        self._running: dict[tuple[str, str], list[None]] = {}  # by labels: a reload must not lose open calls
         self._born: dict[Series, None] = {}
         self._unowned: set[str] = set()
+        self._values: dict[tuple[str, str], set[str]] = {}  # by metric and tool; a reload does not widen the bound
         self.on_first_use: Callable[[], None] | None = None  # called whenever a tool's children are looked up
         self._lock = threading.Lock()
 
@@ -158,7 +186,7 @@ class PrometheusRecorder:
     def _bear(self, born: Iterable[Series]) -> None:
         for series in born:
             self._born[series] = None
-            if self._eager:
+            if not self._shared:
                 self.instruments.child(series)
 
     def born(self) -> Iterator[Series]:
@@ -166,50 +194,79 @@ class PrometheusRecorder:
         yield from tuple(self._born)
 
     def know_fields(self, tool: str, names: frozenset[str]) -> None:
-        """Allow *names* as values of the label `field` for *tool*; names are only ever added."""
-        self.fields[tool] = self.fields.get(tool, frozenset()) | names
+        """
+        Allow *names* as values of the label `field` for *tool*; names are only ever added, to a bound.
+
+        A name that is not clean is left out: a foreign server writes schemas too, and a label must be valid text.
+        """
+        known = self.fields.get(tool, frozenset())
+        new = sorted(name for name in names - known if name and clean(name) == name)
+        self.fields[tool] = known | frozenset(new[: max(0, FIELDS_PER_TOOL - len(known))])
 
     def forget_children(self) -> None:
-        """Drop the cache, so that the next call looks its children up again."""
+        """Drop the cache after a fork, so that the next call looks its children up again."""
         self._tools = {}
+        self._lock = threading.Lock()  # another thread may have held it when the process forked
 
     # --- the hot path ---
 
     def opened(self, call: Call) -> None:
         """Count a call as running."""
-        (self._tools.get(call.tool) or self._find(call.tool)).active.inc()
+        tool = call.tool
+        mine = self._tools.get(tool.name)
+        if mine is None or mine.source is not tool:
+            mine = self._find(tool)
+        call.mark = mine
+        if mine.active is None:
+            mine.running.append(None)
+        else:
+            mine.active.inc()
 
-    def __call__(self, outcome: Outcome) -> None:
+    def settled(self, outcome: Outcome) -> None:
         """Count a settled call, or a drop."""
         tool = outcome.tool
         if tool is None:
             if outcome.missing is not None:
                 self._count_missing(outcome.missing, outcome.origin.profile)
             return
-        mine = self._tools.get(tool) or self._find(tool)
-        if outcome.opened:
+        mine: _ToolSeries | None = outcome.mark
+        if mine is None:
+            mine = self._find(tool)
+        elif mine.active is None:
+            mine.running.pop()
+        else:
             mine.active.dec()
-        key = (outcome.origin.profile, outcome.status)
+        if outcome.is_plain and not self._exemplars:
+            count, observe = mine.good.get(outcome.origin.profile) or self._good(mine, outcome.origin.profile)
+            count()
+            observe(outcome.seconds)
+        else:
+            self._count(outcome, mine)
+
+    # --- the rest ---
+
+    def _count(self, outcome: Outcome, mine: _ToolSeries) -> None:
+        tool, key = mine.tool, (outcome.origin.profile, outcome.status)
         counter = mine.calls.get(key)
         if counter is None:
-            counter = mine.calls[key] = self.instruments.child(_calls(mine.tool, *key))
+            counter = mine.calls[key] = self.instruments.child(_calls(tool, *key))
         counter.inc()
-        duration = mine.durations.get(outcome.error_type)
-        if duration is None:
-            duration = self._duration(mine, outcome.error_type)
+        duration = mine.durations.get(outcome.error_type) or self._duration(mine, outcome.error_type)
         if self._exemplars:
             duration.observe(outcome.seconds, _exemplar(outcome))
         else:
             duration.observe(outcome.seconds)
         stream = outcome.stream
         if stream is not None and stream.first_item is not None:
-            self._child(signals.FIRST_ITEM, mine.tool.name, mine.tool.owner).observe(stream.first_item)
+            self._child(signals.FIRST_ITEM, tool.name, tool.owner).observe(stream.first_item)
         if outcome.alias is not None:
-            self._child(signals.ALIAS_CALLS, outcome.alias, mine.tool.name, mine.tool.owner).inc()
-        if outcome.rejections or outcome.policy or outcome.items or outcome.repeated is not None:
-            self._count_trouble(outcome, mine)
+            self._child(signals.ALIAS_CALLS, outcome.alias, tool.name, tool.owner).inc()
+        self._count_trouble(outcome, mine)
 
-    # --- the rest ---
+    def _good(self, mine: _ToolSeries, profile: str) -> tuple[Callable[[], None], Callable[[float], None]]:
+        counter = self.instruments.child(_calls(mine.tool, profile, Status.OK))
+        pair = mine.good[profile] = (counter.inc, self._duration(mine, "").observe)
+        return pair
 
     def _child(self, metric: Metric, *values: str) -> Any:
         return self.instruments.child(Series(metric, values))
@@ -219,10 +276,17 @@ class PrometheusRecorder:
             self.on_first_use()
         labeled = self._labeled(tool)
         with self._lock:
-            mine = self._tools.get(labeled)
-            if mine is None:
-                active = self._child(signals.ACTIVE, labeled.name, labeled.owner)
-                mine = self._tools[labeled] = _ToolSeries(labeled, active)
+            mine = self._tools.get(tool.name)
+            if mine is not None and mine.source == tool:
+                mine.source = tool  # an equal tool, read again or made anew
+                return mine
+            gauge = self._child(signals.ACTIVE, labeled.name, labeled.owner)
+            running = self._running.setdefault((labeled.name, labeled.owner), [])
+            mine = _ToolSeries(tool, labeled, gauge if self._shared else None, running)
+            if labeled is tool:  # what is over the bound shares labels, and is not worth remembering
+                self._tools[tool.name] = mine
+            if not self._shared:
+                gauge.set_function(partial(len, running))
         return mine
 
     def _labeled(self, tool: Tool) -> Tool:
@@ -236,10 +300,8 @@ class PrometheusRecorder:
         return replace(tool, name=signals.OTHER)
 
     def _duration(self, mine: _ToolSeries, error_type: str) -> Any:
-        label = error_type
-        if len(mine.durations) > VALUES_PER_TOOL:  # the empty type of a good call does not count
-            self._child(signals.LABEL_OVERFLOW, signals.DURATION.name).inc()
-            label = signals.OTHER
+        # The empty type of a good call is no value to bound.
+        label = self._bounded(signals.DURATION, mine.tool, error_type) if error_type else ""
         child = self._child(signals.DURATION, mine.tool.name, label, mine.tool.owner, mine.tool.risk)
         if label == error_type:
             mine.durations[error_type] = child
@@ -247,39 +309,48 @@ class PrometheusRecorder:
 
     def _count_trouble(self, outcome: Outcome, mine: _ToolSeries) -> None:
         tool = mine.tool
-        for rejection in outcome.rejections:
-            self._count_rejection(rejection, tool)
+        if outcome.rejections:
+            self._count_rejections(outcome.rejections, tool)
         if outcome.policy is not None:
-            self._child(signals.POLICY_REFUSALS, tool.name, tool.owner, tool.risk, self._policy(mine, outcome.policy)).inc()
+            row = signals.POLICY_REFUSALS
+            policy = self._bounded(row, tool, outcome.policy) if outcome.policy else signals.OTHER
+            self._child(row, tool.name, tool.owner, tool.risk, policy).inc()
         for status, count in (outcome.items or {}).items():
             self._child(signals.BATCH_ITEMS, tool.name, tool.owner, status).inc(count)
         if outcome.repeated is not None:
             self._child(signals.REPEATED_CALLS, tool.name, tool.owner, tool.risk).inc()
 
-    def _policy(self, mine: _ToolSeries, policy: str) -> str:
-        if policy in mine.policies:
-            return policy
-        if len(mine.policies) >= VALUES_PER_TOOL:
-            self._child(signals.LABEL_OVERFLOW, signals.POLICY_REFUSALS.name).inc()
-            return signals.OTHER
-        mine.policies.add(policy)
-        return policy
+    def _bounded(self, row: Metric, tool: Tool, value: str) -> str:
+        """*value*, or `other` where its tool has had as many as it may."""
+        with self._lock:
+            known = self._values.setdefault((row.name, tool.name), set())
+            if value in known or len(known) < VALUES_PER_TOOL:
+                known.add(value)
+                return value
+        self._child(signals.LABEL_OVERFLOW, row.name).inc()
+        return signals.OTHER
 
-    def _count_rejection(self, rejection: Rejection, tool: Tool) -> None:
-        self._child(signals.REJECTIONS, tool.name, tool.owner, rejection.kind.value, rejection.source.value).inc()
+    def _count_rejections(self, rejections: Iterable[Rejection], tool: Tool) -> None:
+        sources: set[RejectionSource] = set()
+        fields: set[tuple[str, str]] = set()
+        for rejection in rejections:
+            kind = rejection.kind.value
+            if rejection.source not in sources:
+                sources.add(rejection.source)
+                self._child(signals.REJECTIONS, tool.name, tool.owner, kind, rejection.source.value).inc()
+            fields.update((kind, self._field(tool, fault.field)) for fault in rejection.faults)
+        for kind, field in fields:
+            self._child(signals.REJECTED_FIELDS, tool.name, tool.owner, kind, field).inc()
+
+    def _field(self, tool: Tool, field: str) -> str:
         known = self.fields.get(tool.name, frozenset())
         # A field may be named with a path (`items[0].sku`); the schema's own property is its root.
-        roots = {_root(fault.field) for fault in rejection.faults}
-        for field in {root if root in known else signals.OTHER for root in roots}:
-            self._child(signals.REJECTED_FIELDS, tool.name, tool.owner, rejection.kind.value, field).inc()
+        root = field.replace("[", ".").partition(".")[0]
+        return next((name for name in (field, root) if name in known), signals.OTHER)
 
     def _count_missing(self, missing: Missing, profile: str) -> None:
         requested = missing.requested if missing.known else signals.OTHER
         self._child(signals.NOT_FOUND, profile, missing.owner, missing.reason.value, requested).inc()
-
-
-def _root(field: str) -> str:
-    return field.replace("[", ".").partition(".")[0]
 
 
 def _exemplar(outcome: Outcome) -> dict[str, str] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from opentelemetry.context import get_current
 from opentelemetry.trace import INVALID_SPAN, SpanKind, Status, StatusCode, set_span_in_context
 
 from tooltel import signals
@@ -43,40 +44,38 @@ class Spans:
         self.tracer = tracer
         self._keys = keys
         self._record_exceptions = record_exceptions
-        self._names: dict[str, str] = {}
 
     def opened(self, call: Call) -> None:
         """Start the call's span and make it what the call's steps run in."""
         session, tool = call.session, call.tool
-        attributes = session.attributes.get(tool)
-        if attributes is None:
-            attributes = session.attributes[tool] = self._attributes(session, tool)
+        described = session.spans.get(tool.name)
+        if described is None or described[0] is not tool:
+            described = self._describe(session, tool)
+        _, name, attributes = described
         if call.alias is not None or call.call_id is not None:
             attributes = dict(attributes)
             if call.alias is not None:
                 attributes[signals.ALIAS] = call.alias
             if call.call_id is not None:
                 attributes[signals.TOOL_CALL_ID] = clean(call.call_id)
-        name = self._names.get(tool.name)
-        if name is None:
-            name = self._names.setdefault(tool.name, f"{signals.EXECUTE_TOOL} {tool.name}")
-        span = self.tracer.start_span(name, None, SpanKind.INTERNAL, attributes)
+        here = get_current()  # asked once: the tracer and the new context would each ask again
+        span = self.tracer.start_span(name, here, SpanKind.INTERNAL, attributes)
         call.span = span
         if span is not INVALID_SPAN:  # without an SDK and without a parent there is nothing to carry
-            call.context = set_span_in_context(span)
+            call.context = set_span_in_context(span, here)
 
-    def __call__(self, outcome: Outcome) -> None:
+    def settled(self, outcome: Outcome) -> None:
         """Set the outcome, and end the span. A drop gets its span here, as it has no life."""
         span = outcome.span
         if span is None:
             if outcome.missing is None:
                 return
             span = self._start_missing(outcome.missing, outcome.origin)
-        try:
-            if span.is_recording():
+        if span.is_recording():  # what records nothing has nothing to end, either
+            try:
                 self._finish(span, outcome)
-        finally:
-            span.end()
+            finally:
+                span.end()
 
     def _finish(self, span: Span, outcome: Outcome) -> None:
         status = outcome.status
@@ -91,9 +90,9 @@ class Spans:
         if self._record_exceptions and outcome.error is not None and status not in _NO_FAULT:
             span.record_exception(outcome.error)
 
-    def _attributes(self, session: Session, tool: Tool) -> dict[str, str]:
+    def _describe(self, session: Session, tool: Tool) -> tuple[Tool, str, dict[str, str]]:
         keys = self._keys
-        return {
+        attributes = {
             signals.OPERATION_NAME: signals.EXECUTE_TOOL,
             signals.TOOL_NAME: tool.name,
             signals.TOOL_TYPE: signals.TOOL_TYPE_FUNCTION,
@@ -103,6 +102,8 @@ class Spans:
             keys[signals.PROFILE]: session.origin.profile,
             **_origin_attributes(session.origin),
         }
+        described = session.spans[tool.name] = (tool, f"{signals.EXECUTE_TOOL} {tool.name}", attributes)
+        return described
 
     def _start_missing(self, missing: Missing, origin: Origin) -> Span:
         # The name of the span stays fixed: a model can invent any number of tool names.
