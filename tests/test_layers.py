@@ -121,7 +121,7 @@ SIGNALS = "tooltel/signals.py"
         (SIGNALS, "importlib.import_module('tooltel.cli')", ":1 imports tooltel.cli"),
         (SIGNALS, "import tooltel.utils", ":1 imports tooltel.utils"),
         ("tooltel/recorders/spans.py", "from ..cli import main", ":1 imports tooltel.cli"),
-        ("tooltel/recorders/__init__.py", "from ..wrap import f", ":1 imports tooltel.wrap"),
+        ("tooltel/recorders/__init__.py", "from ..exposition import f", ":1 imports tooltel.exposition"),
         ("tooltel/utils.py", "", ": in no room of the table"),
     ],
 )
