@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -102,10 +102,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What every alert is written from: the catalog, the fleet's options, and the scope that they give."""
+    """
+    What every alert is written from: the catalog, the fleet's options, and the scope that they give.
+
+    `waiting` lets in alerts whose series nothing emits yet.
+    """
 
     catalog: Catalog
     options: RenderOptions
+    waiting: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -133,11 +138,18 @@ class Book:
         """Keep what is about a tool that the catalog in use holds, with its owner of today."""
         return self.scope.join(expr, "and", self.scope.series(signals.TOOL_INFO), *(on or OWNED))
 
-    def gained(
-        self, metric: signals.Metric, by: tuple[str, ...], window: str, /, **matchers: str | Match
-    ) -> Expr:
+    def gained(self, metric: signals.Metric, by: tuple[str, ...], window: str, /, **matchers: str | Match) -> Expr:
         """How much a counter gained within *window*, first events included, by the labels *by*."""
         return self.scope.total(self.scope.first_seen_or_increase(metric, window, **matchers), *by)
+
+    def ready(self, group: Group) -> Group:
+        """The group without what reads series that nothing emits yet."""
+        recorded = tuple(each for each in group.recorded if self._is_ready(each.expr))
+        alerts = tuple(each for each in group.alerts if self._is_ready(each.expr))
+        return replace(group, recorded=recorded, alerts=alerts)
+
+    def _is_ready(self, expr: Expr) -> bool:
+        return self.waiting or all(metric.state is not State.WAITING for metric in expr.reads)
 
 
 def _difference(fleet: AlertOptions, settings: AlertOptions) -> str:
@@ -154,8 +166,3 @@ def _plain(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value).lower()
     return number(value)
-
-
-def is_ready(expr: Expr) -> bool:
-    """Whether everything that *expr* reads is there to be read; a row may still wait for its code."""
-    return all(metric.state is not State.WAITING for metric in expr.reads)

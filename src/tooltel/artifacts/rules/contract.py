@@ -47,9 +47,7 @@ def groups(book: Book) -> Iterator[Group]:
     yield Group("tooltel-contract-arguments", interval, alerts=(*_structural(book), *_domain(book)))
     seen = (recordings.declaration_seen(book),)
     long = max(interval, "2m", key=seconds)
-    yield Group(
-        "tooltel-contract-declarations", long, seen, (*_over_budget(book), *_changed(book), *_unowned(book))
-    )
+    yield Group("tooltel-contract-declarations", long, seen, (*_over_budget(book), *_changed(book), *_unowned(book)))
 
 
 # --- names -----------------------------------------------------------------------------------------------
@@ -173,9 +171,7 @@ def _changed(book: Book) -> Iterator[Alert]:
     scope, versioned = book.scope, (OWNER, TOOL, VERSION)
     for each in book.variants("DeclarationChangedWithoutVersionBump"):
         seen = scope.recorded(recordings.declaration_seen(book), **each.matching())
-        shas = scope.total(
-            over("max_over_time", seen, each.settings.window or ""), *versioned, "sha", function="group"
-        )
+        shas = scope.total(over("max_over_time", seen, each.settings.window or ""), *versioned, "sha", function="group")
         several = compare(scope.total(shas, *versioned, function="count"), ">", 1)
         in_use = scope.series(signals.TOOL_DECLARATION_INFO)
         yield Alert(

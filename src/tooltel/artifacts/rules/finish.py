@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from tooltel.artifacts.rules.book import Alert, Book, Group, Recipient, is_ready
+from tooltel.artifacts.rules.book import Alert, Book, Group, Recipient
 from tooltel.artifacts.rules.texts import literal
 from tooltel.errors import SignalError
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 RUNBOOK_SUFFIX = ".md"  # as files are called, so that a link to a repository works as well
 
 
-def finished(book: Book, group: Group) -> dict[str, Any] | None:
-    """The group as a rule file has it, without what reads series that nothing emits yet; None when empty."""
-    recorded = [_record(book, each) for each in group.recorded if is_ready(each.expr)]
-    alerts = [_alert(book, each) for each in group.alerts if is_ready(each.expr)]
-    rules = [*recorded, *alerts]
-    return {"name": group.name, "interval": group.interval, "rules": rules} if rules else None
+def finished(book: Book, group: Group) -> dict[str, Any]:
+    """The group as a rule file has it."""
+    rules = [
+        *(_record(book, each) for each in group.recorded),
+        *(_alert(book, each) for each in group.alerts),
+    ]
+    return {"name": group.name, "interval": group.interval, "rules": rules}
 
 
 def alert_labels(book: Book, alert: Alert) -> dict[str, str]:

@@ -24,17 +24,13 @@ from tooltel.artifacts.rules.texts import (
 from tooltel.promql import Expr, Match, Recorded, compare, either, number, over, renamed, seconds
 
 TOOL_PANEL: Final = Panel(links.TOOL, OWNED)
-SLOW_EVERY: Final = (
-    "2m"  # how often long windows are recorded: often enough for a lookup, seldom enough to be cheap
-)
+SLOW_EVERY: Final = "2m"  # how often long windows are recorded: often enough for a lookup, seldom enough to be cheap
 
 # Pairs of windows and how fast each may burn, relative to the faster pair of its alert.
 PAGE_PAIRS: Final = (("1h", "5m", 1.0), ("6h", "30m", 6 / 14.4))
 TICKET_PAIRS: Final = (("1d", "2h", 1.0), ("3d", "6h", 1 / 3))
 
-PRESENT: Final = (
-    0.75  # share of the points of a silent window that must be there: absence of data is no silence
-)
+PRESENT: Final = 0.75  # share of the points of a silent window that must be there: absence of data is no silence
 
 
 def groups(book: Book) -> Iterator[Group]:
@@ -90,9 +86,7 @@ def _burning(book: Book, variant: Variant, pairs: tuple[tuple[str, str, float], 
 def _pair(book: Book, variant: Variant, long: str, short: str, factor: float) -> Expr:
     scope, where = book.scope, variant.matching()
     allowed = scope.recorded(recordings.budget(book), **where)
-    limit = Expr(
-        f"{number(round(factor, 6))} * {allowed.text}", allowed.labels, loose=True, reads=allowed.reads
-    )
+    limit = Expr(f"{number(round(factor, 6))} * {allowed.text}", allowed.labels, loose=True, reads=allowed.reads)
     spent, now = (
         scope.join(scope.recorded(recordings.bad_ratio(book, window), **where), ">", limit, *OWNED)
         for window in (long, short)
@@ -146,9 +140,7 @@ def _slow_share(book: Book, variant: Variant) -> Expr:
     share = scope.join(quick, "/", every, *by)
     slow = Expr(f"1 - {share.operand}", share.labels, loose=True, reads=share.reads)
     enough = scope.total(scope.increase(row, window, "_count", **where), *by)
-    many = scope.join(
-        compare(slow, ">", settings.ratio or 0), "and", compare(enough, ">=", settings.minimum or 0), *by
-    )
+    many = scope.join(compare(slow, ">", settings.ratio or 0), "and", compare(enough, ">=", settings.minimum or 0), *by)
     # Everything else, routes included, knows the tool by our own label.
     return book.live(scope.total(renamed(many, name, TOOL), *OWNED))
 
@@ -194,10 +186,7 @@ def _partial(book: Book) -> Iterator[Alert]:
         left = book.gained(row, OWNED, window, **each.matching(), status=signals.ItemStatus.OUTSTANDING)
         where = owned_holes(book)
         done = book.scope.total(book.scope.increase(row, window, **where, status=signals.ItemStatus.FAILED))
-        failed = (
-            f'{{{{ with {asked(done)} }}}}{{{{ . | first | value | printf "%.0f" }}}}'
-            f"{{{{ else }}}}0{{{{ end }}}}"
-        )
+        failed = f'{{{{ with {asked(done)} }}}}{{{{ . | first | value | printf "%.0f" }}}}{{{{ else }}}}0{{{{ end }}}}'
         yield Alert(
             "PartialResultsOutstanding", each, book.live(compare(left, ">", 0)),
             f"{said(TOOL)} left items undone",
