@@ -197,7 +197,7 @@ class Tooltel:
         if isinstance(fn, (staticmethod, classmethod)):
             return type(fn)(self.tool(fn.__func__, **declared))
         wrapping.refuse_class(fn)
-        if self.settings.disabled or wrapping.is_wrapped(fn):
+        if self.settings.disabled or wrapping.is_wrapped(fn, self.services, declared.get("name")):
             return fn
         with self._lock:
             tool, catalog, problems = wrapping.resolve(self._catalog, fn, declared)

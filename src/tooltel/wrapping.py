@@ -6,10 +6,9 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import CodeType
 from typing import Any, Final, TypedDict
 
-from tooltel.call import Binding
+from tooltel.call import Binding, Services
 from tooltel.catalog import Catalog, Tool, find_tool_problems
 from tooltel.errors import Level, Problem, UnknownToolError
 from tooltel.wrap import wrap
@@ -41,9 +40,12 @@ def refuse_class(fn: object) -> None:
         raise TypeError(f"tel.tool wraps functions, methods and callable objects, not {what}; wrap the method it calls")
 
 
-def is_wrapped(fn: Callable[..., Any]) -> bool:
-    """Whether calls of *fn* are recorded already, by a shell around it or inside it."""
-    return isinstance(getattr(fn, _MARK, None), Binding)
+def is_wrapped(fn: Callable[..., Any], services: Services, name: str | None) -> bool:
+    """Whether *services* are told of calls of *fn* already, as the tool *name*, by a shell around or in it."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    binding = getattr(fn, _MARK, None)
+    return isinstance(binding, Binding) and binding.services is services and name in (None, binding.tool.name)
 
 
 def binding_of(target: Callable[..., Any]) -> Binding:
@@ -170,7 +172,10 @@ def place_of(fn: Callable[..., Any]) -> str:
 def _place(fn: Callable[..., Any]) -> tuple[str | None, int | None]:
     while isinstance(fn, functools.partial):
         fn = fn.func
-    inner = inspect.unwrap(fn)
+    try:
+        inner = inspect.unwrap(fn)
+    except ValueError:  # a stub that answers to every name unwraps without end
+        inner = fn
     if not inspect.isroutine(inner):
         inner = type(inner).__call__
     code = getattr(inner, "__code__", None)
