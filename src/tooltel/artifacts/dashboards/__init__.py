@@ -25,9 +25,7 @@ def render_dashboards(catalog: Catalog, options: RenderOptions) -> dict[str, str
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("grafana_foundation_sdk"):
             raise
-        raise MissingExtraError(
-            "grafana-foundation-sdk", extra="render", purpose="rendering dashboards"
-        ) from error
+        raise MissingExtraError("grafana-foundation-sdk", extra="render", purpose="rendering dashboards") from error
     return {f"{FOLDER}/{uid}.json": text for uid, text in write_boards(catalog, options).items()}
 
 

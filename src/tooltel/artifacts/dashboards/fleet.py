@@ -128,9 +128,7 @@ def _worst(view: View) -> Panel:
         Column("tool", link=tool_link(view)),
         Column("calls", calls, count),
         Column("failed", bad, Look("short", decimals=0, steps=ANY_WARNS)),
-        Column(
-            "failed %", measures.failed_share(apart, *by, window=RANGE), Look(SHARE, 1, steps=FAILED_STEPS)
-        ),
+        Column("failed %", measures.failed_share(apart, *by, window=RANGE), Look(SHARE, 1, steps=FAILED_STEPS)),
         Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS, 2)),
         Column("rejected", measures.rejected(apart, *by), count),
         Column("refused", refused, count),

@@ -33,9 +33,7 @@ def itself_board(view: View) -> Board:
     """The dashboard of the platform: targets, contained failures, bounds, catalogs and versions."""
     rows = (
         Row("Can I trust what I see?", (_numbers(view),)),
-        Row(
-            "What failed, and was kept away from the tools", ((_errors(view), _overflow(view), _rules(view)),)
-        ),
+        Row("What failed, and was kept away from the tools", ((_errors(view), _overflow(view), _rules(view)),)),
         Row("Processes", ((_targets(view), _instances(view)),)),
         Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)),)),
     )
@@ -71,8 +69,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
             view,
             signals.CATALOG_RELOAD_FAILURES,
             "Failed reloads",
-            "Reloads that kept the old catalog because the new one had problems, in the chosen time "
-            "range. Good: 0.",
+            "Reloads that kept the old catalog because the new one had problems, in the chosen time range. Good: 0.",
         ),
         stat_panel(
             Box(
@@ -107,9 +104,7 @@ def _count_stat(view: View, metric: signals.Metric, title: str, says: str) -> Pa
 
 
 def _errors(view: View) -> Panel:
-    says = (
-        "Failures inside tooltel, by the part that failed. Every one is logged with its cause. Good: no bars."
-    )
+    says = "Failures inside tooltel, by the part that failed. Every one is logged with its cause. Good: no bars."
     return _events(
         view,
         Box("Internal errors by component", says, 8, 8),
@@ -124,9 +119,7 @@ def _overflow(view: View) -> Panel:
         "Label values folded into other, by metric. A model that invents names, or a catalog that lacks "
         "tools that agents run, does this. Good: no bars."
     )
-    return _events(
-        view, Box("Values folded by metric", says, 8, 8), signals.LABEL_OVERFLOW, "metric", "count:values"
-    )
+    return _events(view, Box("Values folded by metric", says, 8, 8), signals.LABEL_OVERFLOW, "metric", "count:values")
 
 
 def _events(view: View, box: Box, metric: signals.Metric, label: str, unit: str) -> Panel:
@@ -141,8 +134,7 @@ def _events(view: View, box: Box, metric: signals.Metric, label: str, unit: str)
 
 def _rules(view: View) -> Panel:
     says = (
-        "Evaluations of tooltel's rules that failed in Prometheus. While they fail, alerts do not fire. "
-        "Good: no bars."
+        "Evaluations of tooltel's rules that failed in Prometheus. While they fail, alerts do not fire. Good: no bars."
     )
     failed = over("increase", view.foreign(signals.RULE_FAILURES, rule_group=OURS), RATE)
     return graph_panel(
@@ -191,10 +183,7 @@ def _instances(view: View) -> Panel:
 
 
 def _lag(view: View) -> Panel:
-    says = (
-        "Bytes that were written to a source and are not counted yet. Good: near 0, and back there after "
-        "a burst."
-    )
+    says = "Bytes that were written to a source and are not counted yet. Good: near 0, and back there after a burst."
     expr = view.total(view.series(signals.SIDECAR_LAG), "source", function="max")
     return graph_panel(
         Box("Lag by source", says, 8, 8), Look("bytes", none="no sidecar", low=0), Query(expr, "{{source}}")

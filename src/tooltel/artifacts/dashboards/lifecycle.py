@@ -53,18 +53,14 @@ def lifecycle_board(view: View) -> Board:
     rows = (
         Row("Is anything left over?", (_numbers(view),)),
         Row("Aliases: when may each go?", ((_aliases(view), _alias_calls(view)),)),
-        Row(
-            "Renames: what is asked for in vain?", ((names_table(view, 15, 8), not_found_panel(view, 9, 8)),)
-        ),
+        Row("Renames: what is asked for in vain?", ((names_table(view, 15, 8), not_found_panel(view, 9, 8)),)),
         Row(
             "Declarations: what is the model shown, and what does it cost?",
             ((_profiles(view), _sizes(view)), (_fingerprints(view), _largest(view))),
         ),
         Row("MCP servers", ((_servers(view),),)),
     )
-    says = (
-        "Renames, aliases and declarations: what is left over from the past, and what the model is shown now."
-    )
+    says = "Renames, aliases and declarations: what is left over from the past, and what the model is shown now."
     return Board(links.LIFECYCLE, says, rows, since="now-7d", refresh="5m")
 
 
@@ -99,9 +95,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
             Query(view.total(view.gained(signals.ALIAS_CALLS)), form=Form.INSTANT),
         ),
         _reason_stat(view, "Retired names", Reason.RENAMED, "a name that no longer works: give it an alias"),
-        _reason_stat(
-            view, "Misplaced names", Reason.NOT_IN_PROFILE, "a tool that this kind of agent may not use"
-        ),
+        _reason_stat(view, "Misplaced names", Reason.NOT_IN_PROFILE, "a tool that this kind of agent may not use"),
         stat_panel(
             Box(
                 "Profiles over budget",
@@ -115,8 +109,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
         stat_panel(
             Box(
                 "Tools without an owner",
-                "Tools that agents run and the catalog does not hold. Their pages go to the platform. "
-                "Good: 0.",
+                "Tools that agents run and the catalog does not hold. Their pages go to the platform. Good: 0.",
                 4,
                 4,
             ),
@@ -187,9 +180,7 @@ def _still(view: View, expr: Expr, here: Expr) -> Expr:
 
 
 def _alias_calls(view: View) -> Panel:
-    says = (
-        "Calls that used an old name. Good: falling to nothing after a rename, as sessions that know it end."
-    )
+    says = "Calls that used an old name. Good: falling to nothing after a rename, as sessions that know it end."
     expr = view.total(view.gained(signals.ALIAS_CALLS, window=RATE), "alias")
     return graph_panel(
         Box("Calls by an old name", says, 9, 8),
@@ -297,9 +288,7 @@ def _servers(view: View) -> Panel:
     offered = apart.total(apart.series(signals.MCP_SERVER_INFO), *by, "server_version", function="count")
     unlisted = apart.total(apart.series(signals.MCP_UNLISTED), *by, function="max")
     changed = apart.total(apart.series(signals.MCP_CHANGED), *by, function="max")
-    pinned = apart.total(
-        apart.series(signals.MCP_SERVER_PINNED_INFO), *by, "server_version", function="count"
-    )
+    pinned = apart.total(apart.series(signals.MCP_SERVER_PINNED_INFO), *by, "server_version", function="count")
     alarming = Look("short", decimals=0, steps=(Step(0.5, WRONG),))
     columns = [
         *cluster_columns(view),
@@ -316,6 +305,4 @@ def _servers(view: View) -> Panel:
         "tools that it offers and the catalog does not allow; changed: tools whose definition changed. "
         "Good: 0 in both."
     )
-    return table_panel(
-        Box("MCP servers", says, 24, 7), columns, order=Order("unlisted"), none="no MCP server in use"
-    )
+    return table_panel(Box("MCP servers", says, 24, 7), columns, order=Order("unlisted"), none="no MCP server in use")

@@ -106,9 +106,7 @@ def _health(view: View) -> tuple[Panel, ...]:
             Query(call("max", measures.burn(view)), form=Form.INSTANT),
         ),
         stat_panel(
-            Box(
-                "Slowest 5 %", "95th percentile of the time that calls spent in their tool. Good: flat.", 3, 4
-            ),
+            Box("Slowest 5 %", "95th percentile of the time that calls spent in their tool. Good: flat.", 3, 4),
             Look(SECONDS, decimals=2, none="no calls"),
             Query(measures.quantile(view, 0.95, window=RANGE), form=Form.INSTANT),
         ),
@@ -122,8 +120,7 @@ def _conduct(view: View) -> tuple[Panel, ...]:
         stat_panel(
             Box(
                 "Wrong arguments",
-                "Share of calls whose arguments break the published schema, in the chosen time range. "
-                "Good: below 2 %.",
+                "Share of calls whose arguments break the published schema, in the chosen time range. Good: below 2 %.",
                 3,
                 4,
             ),
@@ -218,6 +215,4 @@ def _tools(view: View) -> Panel:
         "versions of one tool mean that a release is on its way. instances: processes that know the tool; "
         "running: calls right now. Good: nothing in color."
     )
-    return table_panel(
-        Box("Tools", says, 24, 8), columns, order=Order("failed %"), none="this owner has no tool"
-    )
+    return table_panel(Box("Tools", says, 24, 8), columns, order=Order("failed %"), none="this owner has no tool")

@@ -35,9 +35,7 @@ NONE: Final = "none"
 PLAIN, GOOD, WARN, WRONG = "text", "green", "orange", "red"  # red only where somebody should act
 
 SOURCE: Final = common.DataSourceRef(type_val="prometheus", uid=f"${{{DATASOURCE}}}")
-EVENT_STEP: Final = (
-    "1m"  # a bar of a rare event stands for a minute at least, or it would be drawn several times
-)
+EVENT_STEP: Final = "1m"  # a bar of a rare event stands for a minute at least, or it would be drawn several times
 
 _SERIES: Final[Mapping[str, Metric]] = {
     name: metric for metric in (*signals.METRICS, *signals.EXTERNAL) for name in metric.series
@@ -192,9 +190,7 @@ class Panel:
         )
 
 
-def stat_panel(
-    box: Box, look: Look, *queries: Query, paint: Mapping[str, tuple[Step, ...]] | None = None
-) -> Panel:
+def stat_panel(box: Box, look: Look, *queries: Query, paint: Mapping[str, tuple[Step, ...]] | None = None) -> Panel:
     """
     One number, or a few with names. A range query gives it a small graph of where it came from.
 
@@ -236,9 +232,7 @@ class Style:
     def custom(self) -> timeseries.FieldConfig:
         """The style as Grafana keeps it."""
         mode = common.StackingMode.NORMAL if self.stacked or self.bars else common.StackingMode.NONE
-        limits = (
-            common.GraphThresholdsStyleMode.DASHED if self.limits else common.GraphThresholdsStyleMode.OFF
-        )
+        limits = common.GraphThresholdsStyleMode.DASHED if self.limits else common.GraphThresholdsStyleMode.OFF
         return timeseries.FieldConfig(
             draw_style=common.GraphDrawStyle.BARS if self.bars else common.GraphDrawStyle.LINE,
             line_width=1,
@@ -260,8 +254,7 @@ def graph_panel(box: Box, look: Look, *queries: Query, style: Style | None = Non
         ),
     )
     overrides = [
-        override(name, {"color": {"mode": "fixed", "fixedColor": color}})
-        for name, color in style.paint.items()
+        override(name, {"color": {"mode": "fixed", "fixedColor": color}}) for name, color in style.paint.items()
     ]
     if style.link:
         title, url = style.link
@@ -333,7 +326,5 @@ def override(
     """Other *properties* for the fields that *matcher* finds by *name*."""
     return dashboard.DashboardFieldConfigSourceOverrides(
         matcher=dashboard.MatcherConfig(id_val=matcher, options=name),
-        properties=[
-            dashboard.DynamicConfigValue(id_val=key, value=value) for key, value in properties.items()
-        ],
+        properties=[dashboard.DynamicConfigValue(id_val=key, value=value) for key, value in properties.items()],
     )

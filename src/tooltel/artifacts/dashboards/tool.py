@@ -109,8 +109,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
         stat_panel(
             Box(
                 "Wrong arguments",
-                "Share of calls whose arguments break the published schema, in the chosen time range. "
-                "Good: below 2 %.",
+                "Share of calls whose arguments break the published schema, in the chosen time range. Good: below 2 %.",
                 4,
                 4,
             ),
@@ -156,16 +155,9 @@ def _heat(view: View) -> Panel:
 
 
 def _quantiles(view: View) -> Panel:
-    says = (
-        "Half of the calls take less than p50, all but 1 % less than p99. Good: flat, and close together. "
-        f"{TRACES}"
-    )
-    queries = [
-        Query(measures.quantile(view, at), legend=name, exemplars=name == "p99") for name, at in QUANTILES
-    ]
-    return graph_panel(
-        Box("Duration, quantiles", says, 8, 9), Look(SECONDS, none="no calls", low=0), *queries
-    )
+    says = f"Half of the calls take less than p50, all but 1 % less than p99. Good: flat, and close together. {TRACES}"
+    queries = [Query(measures.quantile(view, at), legend=name, exemplars=name == "p99") for name, at in QUANTILES]
+    return graph_panel(Box("Duration, quantiles", says, 8, 9), Look(SECONDS, none="no calls", low=0), *queries)
 
 
 def _first_items(view: View) -> Panel:
@@ -173,10 +165,7 @@ def _first_items(view: View) -> Panel:
         "Time until a streaming tool gave its first item, its own steps only: what a user waits before "
         "anything moves. Good: flat, and far below the duration. Only tools that stream have it."
     )
-    queries = [
-        Query(measures.quantile(view, at, metric=signals.FIRST_ITEM), legend=name)
-        for name, at in QUANTILES[:2]
-    ]
+    queries = [Query(measures.quantile(view, at, metric=signals.FIRST_ITEM), legend=name) for name, at in QUANTILES[:2]]
     return graph_panel(
         Box("First item of a stream", says, 8, 9), Look(SECONDS, none="no stream was read", low=0), *queries
     )
@@ -196,10 +185,7 @@ def _by_version(view: View) -> Panel:
 
 
 def _failed_by_version(view: View) -> Panel:
-    says = (
-        "Share of failed calls by version. Good: no difference between versions. If only the new one "
-        "fails, go back."
-    )
+    says = "Share of failed calls by version. Good: no difference between versions. If only the new one fails, go back."
     share = measures.failed_share(view, "tool", "version", window=RATE)
     return graph_panel(
         Box("Failed calls by version", says, 8, 8),

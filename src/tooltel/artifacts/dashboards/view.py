@@ -66,15 +66,11 @@ class View:
         """Select the series of *metric* that the variables choose; *matchers* win over variables."""
         return self.scope.series(metric, suffix, **{**self._chosen(metric), **matchers})
 
-    def rate(
-        self, metric: Metric, suffix: str = "", /, *, window: str = RATE, **matchers: str | Match
-    ) -> Expr:
+    def rate(self, metric: Metric, suffix: str = "", /, *, window: str = RATE, **matchers: str | Match) -> Expr:
         """Increase per second of a counter, by default as a point of a graph."""
         return over("rate", self.series(metric, suffix, **matchers), window)
 
-    def gained(
-        self, metric: Metric, suffix: str = "", /, *, window: str = RANGE, **matchers: str | Match
-    ) -> Expr:
+    def gained(self, metric: Metric, suffix: str = "", /, *, window: str = RANGE, **matchers: str | Match) -> Expr:
         """Increase of a counter that is born at 0, by default over the chosen time range."""
         return over("increase", self.series(metric, suffix, **matchers), window)
 
@@ -86,9 +82,7 @@ class View:
         """Aggregate *expr* by the labels *by*, and by cluster in a view that keeps them apart."""
         return self._aggregating.total(expr, *by, function=function)
 
-    def join(
-        self, left: Expr, operator: str, right: Expr, /, *on: str, bring: Iterable[str] | None = None
-    ) -> Expr:
+    def join(self, left: Expr, operator: str, right: Expr, /, *on: str, bring: Iterable[str] | None = None) -> Expr:
         """Combine two aggregations that agree on the labels *on*."""
         return self._aggregating.join(left, operator, right, *on, bring=bring)
 
