@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token, copy_context
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from opentelemetry.context import attach, detach
 
@@ -60,7 +60,7 @@ class Session:
         self.asked_profile = asked_profile
         self.key = key
         self.parent = parent
-        self.spans: dict[str, tuple[Tool, str, dict[str, str]]] = {}
+        self.spans: dict[str, tuple[Tool, str, Mapping[str, str]]] = {}
         self.offered: tuple[str, ...] | None = None
 
 
@@ -171,7 +171,9 @@ class Call:
 
     # Defaults on the class: most calls never set these, and a store costs a hot path more than a look-up elsewhere.
     alias: str | None = None
+    borrowed: bool = False  # the span is somebody else's to end
     call_id: str | None = None
+    observed: bool = False  # a framework runs it, and a plug-in tells of it
     fingerprint: bytes | None = None
     mark: Any = None
     parent: str | None = None
@@ -199,8 +201,11 @@ class Call:
             self.session = outer
             self.parent = outer.parent
         else:
-            self.session = outer.session  # type: ignore[union-attr]  # not a Session: a Call, or a Stream
-            self.parent = outer.tool.name  # type: ignore[union-attr]  # not a Session: a Call, or a Stream
+            call = cast("Call", outer)
+            self.session = call.session
+            self.parent = call.tool.name
+            if call.observed and call.tool is self.tool:  # a plug-in has counted this very call
+                self.services = services = call.absorbing(services)
         for component, opened in services.openers:
             try:
                 opened(self)
@@ -274,7 +279,7 @@ class Call:
             seconds = self.seconds
             services.publish(_outcome((
                 _OK, self.tool, self.session.origin, seconds if 0.0 <= seconds < _LONGEST else 0.0, None, "", None,
-                self.parent, self.call_id, (), None, None, None, None, None, self.span, self.mark, True,
+                self.parent, self.call_id, (), None, None, None, None, None, self.span, self.mark, True, False,
             )))  # fmt: skip
         else:
             self.settle()
@@ -310,7 +315,15 @@ class Call:
             verdict = self._verdict if error is None else self._judge(error, args, kwargs or {})
             outcome = self._settled(verdict, error)
         except Exception as failure:  # noqa: BLE001 - judging runs foreign code (isinstance, str)
-            outcome = Outcome(Status.ERROR, self.tool, self.session.origin, error=error, span=self.span, mark=self.mark)
+            outcome = Outcome(
+                Status.ERROR,
+                self.tool,
+                self.session.origin,
+                error=error,
+                span=self.span,
+                mark=self.mark,
+                borrowed=self.borrowed,
+            )
             services.guard.contain(Component.CALL, failure)
         services.publish(outcome)
 
@@ -326,11 +339,15 @@ class Call:
         return _outcome((
             status, self.tool, self.session.origin, seconds, error, error_type, self.alias, self.parent, self.call_id,
             rejections, policy, items, times, repeated, None, self.span, self.mark,
-            False,
+            False, self.borrowed,
         ))  # fmt: skip
 
     def _times(self) -> StreamTimes | None:
         return None
+
+    def absorbing(self, services: Services) -> Services:
+        """The services of a wrapper inside this call, where this call is an observed one."""
+        raise NotImplementedError
 
     def _judge(self, error: BaseException, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
         if type(error) is TypeError and (faults := self._binding_faults(error, args, kwargs)):

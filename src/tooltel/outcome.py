@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
     `repeated` is the number of seconds since an equal call of the session was first seen, or None.
     `span` is the call's open span, for sinks that link to it; None where no span was made. `mark` is what the sink
     that counts running calls left at the call's start; None where it was told of none. `is_plain` promises that the
-    call went well and that there is nothing to tell beyond its time.
+    call went well and that there is nothing to tell beyond its time. `borrowed` says that the span is a framework's.
     """
 
     status: Status
@@ -89,6 +89,7 @@ class Outcome(NamedTuple):
     span: Span | None = None
     mark: Any = None
     is_plain: bool = False
+    borrowed: bool = False
 
 
 class Recorder(Protocol):

@@ -19,6 +19,7 @@ from tooltel.call import Binding, Block, Services, Session, current_session, ent
 from tooltel.catalog import Catalog, Tool
 from tooltel.errors import CatalogError, NotConfiguredError, Problem
 from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, wsgi_app
+from tooltel.observed import Observed
 from tooltel.outcome import Origin, Outcome
 from tooltel.recorders.prometheus import Instruments, PrometheusRecorder, is_multiprocess
 from tooltel.recorders.spans import Spans
@@ -30,7 +31,7 @@ from tooltel.starting import admit, read_catalog
 from tooltel.text import clean
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import TracerProvider
+    from opentelemetry.trace import Span, TracerProvider
     from prometheus_client.registry import CollectorRegistry
 
     from tooltel.outcome import Recorder
@@ -265,14 +266,36 @@ class Tooltel:
         `call.returned(result)` judges a result by its shape. An old name counts as an alias call; a name that the
         catalog does not hold is recorded with owner `unowned`.
         """
+        binding = self._stranger(name)
+        return Block(binding, arguments, None if call_id is None else clean(call_id))
+
+    def _stranger(self, name: str) -> Binding:
+        """The binding of a call that no shell makes: of the catalog's tool, or of one that nobody owns."""
         alias = self._catalog.aliases.get(name)
         tool = self._catalog.tools.get(alias.tool if alias else name)
         if tool is None:
             tool = Tool(clean(name), signals.UNOWNED, signals.UNKNOWN_RISK, "")
-        binding = Binding(tool, self.services, None, alias.name if alias else None)
-        return Block(binding, arguments, None if call_id is None else clean(call_id))
+        return Binding(tool, self.services, None, alias.name if alias else None)
 
-    def not_found(self, requested: object, *, call_id: str | None = None) -> Outcome:
+    def observe(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        call_id: str | None = None,
+        span: Span | None = None,
+    ) -> Observed:
+        """
+        Record a call that a framework runs, from now until one of the verbs of what is returned: for plug-ins.
+
+        With the framework's own *span* that span is tagged; without one, a span is made. A wrapper around the tool
+        itself tells this call what it saw, instead of counting a second one.
+        """
+        call = Observed(call_id=None if call_id is None else clean(call_id), span=span)
+        call.begin(self._stranger(name), (), arguments)
+        return call
+
+    def not_found(self, requested: object, *, call_id: str | None = None, span: Span | None = None) -> Outcome:
         """
         Record that the model asked for *requested*, which is no tool of this session; give what is known about it.
 
@@ -283,7 +306,7 @@ class Tooltel:
         missing = self._catalog.explain(requested, session.asked_profile)
         outcome = Outcome(
             Status.NOT_FOUND, None, session.origin, error_type=signals.ERROR_NOT_FOUND, parent=_parent_name(),
-            call_id=call_id, missing=missing,
+            call_id=call_id, missing=missing, span=span, borrowed=span is not None,
         )  # fmt: skip
         self.services.publish(outcome)
         return outcome

@@ -8,6 +8,7 @@ later cost more; only the outcome comes when the call settles.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry.context import get_current
@@ -53,11 +54,15 @@ class Spans:
             described = self._describe(session, tool)
         _, name, attributes = described
         if call.alias is not None or call.call_id is not None:
-            attributes = dict(attributes)
+            attributes = more = dict(attributes)
             if call.alias is not None:
-                attributes[signals.ALIAS] = call.alias
+                more[signals.ALIAS] = call.alias
             if call.call_id is not None:
-                attributes[signals.TOOL_CALL_ID] = clean(call.call_id)
+                more[signals.TOOL_CALL_ID] = clean(call.call_id)
+        if call.span is not None:  # a framework's own span: tag it, never make a second
+            if call.span.is_recording():
+                call.span.set_attributes(attributes)
+            return
         here = get_current()  # asked once: the tracer and the new context would each ask again
         span = self.tracer.start_span(name, here, SpanKind.INTERNAL, attributes)
         call.span = span
@@ -70,12 +75,15 @@ class Spans:
         if span is None:
             if outcome.missing is None:
                 return
-            span = self._start_missing(outcome.missing, outcome.origin)
+            span = self._start_missing(outcome.missing, outcome)
+        elif outcome.missing is not None and span.is_recording():
+            span.set_attributes(self._describe_missing(outcome.missing, outcome))
         if span.is_recording():  # what records nothing has nothing to end, either
             try:
                 self._finish(span, outcome)
             finally:
-                span.end()
+                if not outcome.borrowed:
+                    span.end()
 
     def _finish(self, span: Span, outcome: Outcome) -> None:
         status = outcome.status
@@ -90,7 +98,7 @@ class Spans:
         if self._record_exceptions and outcome.error is not None and status not in _NO_FAULT:
             span.record_exception(outcome.error)
 
-    def _describe(self, session: Session, tool: Tool) -> tuple[Tool, str, dict[str, str]]:
+    def _describe(self, session: Session, tool: Tool) -> tuple[Tool, str, Mapping[str, str]]:
         keys = self._keys
         attributes = {
             signals.OPERATION_NAME: signals.EXECUTE_TOOL,
@@ -102,20 +110,29 @@ class Spans:
             keys[signals.PROFILE]: session.origin.profile,
             **_origin_attributes(session.origin),
         }
-        described = session.spans[tool.name] = (tool, f"{signals.EXECUTE_TOOL} {tool.name}", attributes)
+        # Read-only, as the same attributes start many spans, and samplers are somebody else's code.
+        described = (tool, f"{signals.EXECUTE_TOOL} {tool.name}", MappingProxyType(attributes))
+        if tool.owner != signals.UNOWNED:  # strangers may be any number, and a session may last as long as the process
+            session.spans[tool.name] = described
         return described
 
-    def _start_missing(self, missing: Missing, origin: Origin) -> Span:
+    def _start_missing(self, missing: Missing, outcome: Outcome) -> Span:
         # The name of the span stays fixed: a model can invent any number of tool names.
+        attributes = self._describe_missing(missing, outcome)
+        return self.tracer.start_span(signals.EXECUTE_TOOL, None, SpanKind.INTERNAL, attributes)
+
+    def _describe_missing(self, missing: Missing, outcome: Outcome) -> dict[str, str]:
         attributes = {
             signals.OPERATION_NAME: signals.EXECUTE_TOOL,
             signals.TOOL_NAME: missing.requested,
             signals.TOOL_TYPE: signals.TOOL_TYPE_FUNCTION,
             self._keys[signals.OWNER]: missing.owner,
-            self._keys[signals.PROFILE]: origin.profile,
-            **_origin_attributes(origin),
+            self._keys[signals.PROFILE]: outcome.origin.profile,
+            **_origin_attributes(outcome.origin),
         }
-        return self.tracer.start_span(signals.EXECUTE_TOOL, None, SpanKind.INTERNAL, attributes)
+        if outcome.call_id is not None:
+            attributes[signals.TOOL_CALL_ID] = clean(outcome.call_id)
+        return attributes
 
 
 def _origin_attributes(origin: Origin) -> dict[str, str]:

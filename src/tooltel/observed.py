@@ -1,0 +1,109 @@
+"""Calls that a framework runs and a plug-in tells of: their start, what came of them, their end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tooltel.call import Call, Services
+from tooltel.outcome import MAX_FAULTS, OK, Fault, Outcome, Rejection, Verdict, judge_exception
+from tooltel.recording import FanOut
+from tooltel.repeats import Repeats
+from tooltel.signals import ERROR_INVALID, ERROR_REFUSED, RejectionKind, RejectionSource, Status
+from tooltel.text import clean
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+R = TypeVar("R")
+
+# What only the one who runs the tool can know; the tool itself just saw that it was called off.
+_NO_MEMORY: Final = Repeats(sessions=0)
+_FROM_OUTSIDE: Final = frozenset({Status.TIMEOUT, Status.REFUSED, Status.INVALID_ARGUMENTS})
+
+
+class Observed(Call):
+    """
+    A life that somebody else runs. Once begun, exactly one of the verbs below ends it.
+
+    With a *span* of the framework's, that span is tagged and left for its owner to end; without one, a span is made.
+    Where the tool itself is wrapped too, the wrapper tells this call what it saw instead of counting a second one.
+    """
+
+    observed = True
+    _absorbed: Outcome | None = None
+
+    def __init__(self, *, call_id: str | None = None, span: Span | None = None) -> None:
+        if span is not None:
+            self.span = span
+            self.borrowed = True
+        if call_id is not None:
+            self.call_id = call_id
+
+    def absorbing(self, services: Services) -> Services:
+        """The services of a wrapper inside this call: it records nowhere but here."""
+        inner = Services(
+            clock=services.clock,
+            guard=services.guard,
+            fan_out=FanOut(services.guard, ()),
+            openers=(),
+            repeats=_NO_MEMORY,  # this call takes note of its arguments itself
+            session=services.session,
+        )
+        inner.keys = services.keys
+        inner.publish = self._absorb
+        return inner
+
+    def _absorb(self, outcome: Outcome) -> None:
+        self._absorbed = outcome
+
+    # --- the ends ---
+
+    def finish(self, result: R) -> R:
+        """The framework got *result* from the tool: it is judged by its shape, and given back untouched."""
+        self.leave()
+        self.returned(result)
+        self.settle()
+        return result
+
+    def reject(
+        self,
+        faults: Sequence[Fault] = (),
+        *,
+        kind: RejectionKind = RejectionKind.STRUCTURAL,
+        source: RejectionSource = RejectionSource.FRAMEWORK,
+    ) -> None:
+        """The arguments were rejected; *faults* names those that are known to be wrong."""
+        rejection = Rejection(kind, source, tuple(faults[:MAX_FAULTS]))
+        self._end(Verdict(Status.INVALID_ARGUMENTS, ERROR_INVALID, rejections=(rejection,)))
+
+    def refuse(self, policy: str) -> None:
+        """A policy of the framework's (a guardrail, an approval) kept the call from happening."""
+        self._end(Verdict(Status.REFUSED, ERROR_REFUSED, policy=clean(policy)))
+
+    def conclude(self, status: Status, error_type: str = "") -> None:
+        """The framework says how it ended, and has neither a result nor an exception to show."""
+        self._end(Verdict(status, clean(error_type)))
+
+    def _end(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+        self.leave()
+        self.settle()
+
+    def settle(
+        self, error: BaseException | None = None, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> None:
+        """End the life, once; what a wrapper inside saw weighs more than what the framework made of it."""
+        seen = self._absorbed
+        if seen is not None and self.is_open:
+            said = self._verdict if error is None else judge_exception(error)
+            if said.status not in _FROM_OUTSIDE and (said is not OK or seen.status is not Status.OK):
+                self._verdict = Verdict(seen.status, seen.error_type, seen.rejections, seen.policy, seen.items)
+                error = None
+        super().settle(error, args, kwargs)
+
+    def __del__(self) -> None:
+        # A run that was torn down tells nobody how its calls ended.
+        if self.is_open and hasattr(self, "binding") and not sys.is_finalizing():
+            self.settle(GeneratorExit())
