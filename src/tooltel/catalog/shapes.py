@@ -104,6 +104,26 @@ OPTIONAL: Final = frozenset(
     }
 )
 
+# What a field may look like, where its shape alone says too little.
+_EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "aliases": '["old_name"]',
+        "alerts": '{ ToolLatencyHigh = { severity = "page" } }',
+        "allow": '["kb_search"]',
+        "budget_chars": "12000",
+        "files": '["/var/log/agent/*.log"]',
+        "latency_bound": "2.56",
+        "levels": '{ description = "warn" }',
+        "moment": '"not_found"',
+        "name_pattern": "'^[a-z][a-z0-9_]+$'",
+        "owner": '"orders"',
+        "page": '{ slack_configs = [{ channel = "#orders" }] }',
+        "profiles": '["support"]',
+        "retired": '["old_name"]',
+        "risk": '"read"',
+    }
+)
+
 _KINDS: Final = (
     (bool, "a boolean"),
     (int, "a whole number"),
@@ -122,15 +142,17 @@ def misfit(path: str, shape: Shape, value: object) -> Problem:
         what = f"holds {_kind(odd)} where each item must be a string"
     else:
         what = f"is {_kind(value)} where {shape.words} belongs"
-    return Problem("wrong_type", path, what, f"write {path.rpartition('.')[2]} = {_better(shape, value)}")
+    field = path.rpartition(".")[2]
+    better = _meant(shape, value) or _EXAMPLES.get(field, shape.example)
+    return Problem("wrong_type", path, what, f"write {field} = {better}")
 
 
 def _kind(value: object) -> str:
     return next((words for kind, words in _KINDS if isinstance(value, kind)), f"a {type(value).__name__}")
 
 
-def _better(shape: Shape, value: object) -> str:
-    """The value as it was probably meant, as TOML; else an example."""
+def _meant(shape: Shape, value: object) -> str | None:
+    """The value as it was probably meant, as TOML."""
     if shape is TEXTS and isinstance(value, str):
         return f'["{shown(value)[1:-1]}"]'
     if shape in (TEXT, VERSION) and _is_number(value):
@@ -139,10 +161,6 @@ def _better(shape: Shape, value: object) -> str:
         bare = value.strip().lower()
         if shape is FLAG and bare in ("true", "false"):
             return bare
-        if (
-            shape is not FLAG
-            and bare.replace(".", "", 1).isdecimal()
-            and (shape is NUMBER or "." not in bare)
-        ):
+        if shape is not FLAG and bare.replace(".", "", 1).isdecimal() and (shape is NUMBER or "." not in bare):
             return bare
-    return shape.example
+    return None

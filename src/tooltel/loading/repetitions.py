@@ -45,9 +45,7 @@ def _repetition(statement: Statement, before: Statement, text: str, places: Plac
     if not statement.is_header:
         what = f"is written twice, first in line {first_line}"
         return Problem("duplicate_key", path, what, "keep one of the two", line=line)
-    found = duplicate(
-        path, _owner(before, text, places), _owner(statement, text, places), first_line=first_line
-    )
+    found = duplicate(path, _owner(before, text, places), _owner(statement, text, places), first_line=first_line)
     return Problem(found.rule, path, found.what, found.fix, line=line)
 
 

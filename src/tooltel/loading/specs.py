@@ -39,7 +39,5 @@ def import_catalog(spec: str) -> tuple[Catalog | None, Problem | None]:
         if isinstance(value, Catalog):
             return value, None
         what = f"is a {type(value).__name__}"
-        fix = f"{shown(attribute)} must be a tooltel.Catalog" + (
-            ", not a function" if callable(value) else ""
-        )
+        fix = f"{shown(attribute)} must be a tooltel.Catalog" + (", not a function" if callable(value) else "")
     return None, Problem(UNIMPORTABLE, spec, what, fix)

@@ -32,9 +32,8 @@ _REPEATED: Final = ("declare", "overwrite", "mutate", "redefine", "Duplicate")
 _LOCAL: Final = ("Invalid", "Expected newline", "Illegal character", "Unescaped")
 _ASSIGNMENT: Final = re.compile(r"(\s*[^=#\[\s][^=\n]*=).*")
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7})(?: .*)?$")
-_PATIENCE: Final = (
-    30_000_000  # characters parsed again and again before the rest of a broken file is given up
-)
+_HEADER: Final = re.compile(r"\s*\[{1,2}[^\[\],]+\]{1,2}\s*(?:#.*)?")
+_PATIENCE: Final = 30_000_000  # characters parsed again and again before the rest of a broken file is given up
 
 
 class Parsed(NamedTuple):
@@ -90,9 +89,7 @@ def _mended(text: str, error: Exception, broken: dict[int, str], problems: list[
         return None
     if _CONFLICT.match(lines[place]):
         what = "a merge conflict is not resolved"
-        problems.append(
-            Problem("syntax", "file", what, "keep one side, and remove the marks", line=error.lineno)
-        )
+        problems.append(Problem("syntax", "file", what, "keep one side, and remove the marks", line=error.lineno))
         lines[place] = ""
     elif error.msg.startswith(_LOCAL) and (assignment := _ASSIGNMENT.match(lines[place])):
         broken[error.lineno] = error.msg
@@ -103,9 +100,7 @@ def _mended(text: str, error: Exception, broken: dict[int, str], problems: list[
 
 
 def _value_problems(broken: Mapping[int, str], places: Places) -> list[Problem]:
-    paths = {
-        places.line_at(each.start): key_path(*each.path) for each in places.statements if not each.is_header
-    }
+    paths = {places.line_at(each.start): key_path(*each.path) for each in places.statements if not each.is_header}
     return [_syntax(paths.get(line, "file"), message, line) for line, message in broken.items()]
 
 
@@ -114,7 +109,11 @@ def _problem(error: Exception, text: str) -> Problem:
         return Problem("syntax", "file", "lists are nested too deeply", "write tables instead")
     if not isinstance(error, tomli.TOMLDecodeError):
         return Problem("syntax", "file", f"is no TOML: {clean(error)}", "look for a number that has no end")
-    return _syntax("file", error.msg, min(error.lineno, text.count("\n") + 1))
+    lines = text.split("\n")
+    line = min(error.lineno, len(lines))
+    if error.msg == "Invalid value" and _HEADER.fullmatch(lines[line - 1]):
+        return _syntax("file", "Unclosed array before this table", line)
+    return _syntax("file", error.msg, line)
 
 
 def _syntax(path: str, message: str, line: int) -> Problem:

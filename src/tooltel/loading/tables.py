@@ -66,15 +66,11 @@ def build(document: Document, *, source: str) -> Built:
     file = reader.fitting(document, _FILE)
     settings = reader.fitting(file.get("catalog", {}), _SETTINGS, "catalog")
     sidecar = reader.fitting(file.get("sidecar", {}), _SIDECAR, "sidecar")
-    top: dict[str, Any] = {
-        key: settings[key] for key in ("platform_owner", "security_owner") if key in settings
-    }
+    top: dict[str, Any] = {key: settings[key] for key in ("platform_owner", "security_owner") if key in settings}
     if "session_retention" in settings:
         top |= reader.retention(settings["session_retention"])
     if not document:
-        reader.say(
-            "empty", "file", "says nothing", "declare owners and tools: [owners.orders], [tools.order_lookup]"
-        )
+        reader.say("empty", "file", "says nothing", "declare owners and tools: [owners.orders], [tools.order_lookup]")
     catalog = Catalog(
         tools=reader.nouns(Tool, file.get("tools", {}), "tools"),
         owners=reader.nouns(Owner, file.get("owners", {}), "owners"),
@@ -101,9 +97,7 @@ class _Reader:
         self.problems.append(Problem(rule, path, what, fix))
         self.settled.add(path)
 
-    def fitting(
-        self, table: Mapping[str, Any], shapes: Mapping[str, Shape], *place: str | int
-    ) -> dict[str, Any]:
+    def fitting(self, table: Mapping[str, Any], shapes: Mapping[str, Shape], *place: str | int) -> dict[str, Any]:
         """The keys of *table* that are in *shapes* and whose values fit."""
         taken = {}
         for key, value in table.items():
@@ -144,14 +138,10 @@ class _Reader:
             return {"session_retention": parse_duration(text)}
         except ValueError:
             path = key_path("catalog", "session_retention")
-            self.say(
-                "duration", path, f"{shown(text)} is no duration", 'write a number and a unit: "30d", "12h"'
-            )
+            self.say("duration", path, f"{shown(text)} is no duration", 'write a number and a unit: "30d", "12h"')
             return {}
 
-    def _noun(
-        self, kind: type[Noun], table: Mapping[str, Any], place: tuple[str | int, ...], **named: Any
-    ) -> Noun:
+    def _noun(self, kind: type[Noun], table: Mapping[str, Any], place: tuple[str | int, ...], **named: Any) -> Noun:
         values = self.fitting(table, FIELDS[kind], *place)
         for field in _REQUIRED[kind]:
             values.setdefault(field, () if field == "files" else "")
