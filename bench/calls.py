@@ -29,9 +29,7 @@ def run(
     *, rounds: int | None = None, seconds: float = 55.0, calls: int = CALLS, imports: int = 15
 ) -> tuple[Rounds, ImportCost]:
     """Time calls for *rounds* rounds (None: for *seconds*), and *imports* imports of each side."""
-    logging.getLogger("opentelemetry").setLevel(
-        logging.ERROR
-    )  # a full queue's warning would be timed otherwise
+    logging.getLogger("opentelemetry").setLevel(logging.ERROR)  # a full queue's warning would be timed otherwise
     for name in [name for name in os.environ if name.startswith(("TOOLTEL_", "OTEL_", "PROMETHEUS_"))]:
         del os.environ[name]
     cost = measure_imports(imports)

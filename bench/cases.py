@@ -141,9 +141,7 @@ class Cases:
         self, provider: TracerProvider | None, *, settings: Settings | None = None, risk: str = Risk.READ
     ) -> tuple[Tooltel, Callable[[], AbstractContextManager[object]]]:
         catalog = Catalog(
-            tools=[
-                Tool(NAME, "orders", risk=risk, profiles=("support",), description=str(order_lookup.__doc__))
-            ],
+            tools=[Tool(NAME, "orders", risk=risk, profiles=("support",), description=str(order_lookup.__doc__))],
             owners=[Owner("orders", page={"webhook_configs": [{"url_file": "/etc/alertmanager/orders"}]})],
             profiles=[Profile("support", "orders")],
             platform_owner="orders",
@@ -158,9 +156,7 @@ class Cases:
         for condition, provider in self._providers().items():
             tel, session = self._tel(provider)
             yield self._case(f"sync {condition}", timed(tel.tool(order_lookup)), session)
-            yield self._case(
-                f"async {condition}", loop.timed(tel.tool(async_order_lookup, name=NAME)), session
-            )
+            yield self._case(f"async {condition}", loop.timed(tel.tool(async_order_lookup, name=NAME)), session)
         tel, session = self._tel(self._on)
         yield self._case("sync error", timed_faults(tel.tool(failing, name=NAME)), session)
         yield self._case("async error", loop.timed_faults(tel.tool(async_failing, name=NAME)), session)

@@ -53,9 +53,7 @@ class Series:
         """Children on a registry of their own, with the labels and buckets of the real ones."""
         registry = CollectorRegistry()
         labels = ("orders", "1", "read")
-        counter = Counter(
-            "calls", "Calls.", ("tool", "owner", "version", "risk", "outcome"), registry=registry
-        )
+        counter = Counter("calls", "Calls.", ("tool", "owner", "version", "risk", "outcome"), registry=registry)
         seconds = Histogram(
             "call_seconds",
             "Seconds.",

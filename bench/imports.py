@@ -42,9 +42,7 @@ def measure_imports(runs: int) -> ImportCost:
 
 
 def _nanoseconds(statement: str) -> int:
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("TOOLTEL_", "OTEL_"))
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLTEL_", "OTEL_"))}
     done = subprocess.run(  # noqa: S603 - this interpreter and a statement of our own
         [sys.executable, "-c", _SCRIPT.format(statement)],
         capture_output=True,

@@ -45,9 +45,7 @@ def wrapped(rounds: Rounds, kind: str) -> Iterator[Row]:
         figure = ratio(rounds, _over_bare(kind, condition), floor)
         yield Row(condition, f"tooltel, {labels[condition]}", figure, BARS[condition])
     failed, good = _over_bare(kind, "error", "bare error"), _over_bare(kind, "sampled")
-    yield Row(
-        "error", "tooltel, error path over its success path", ratio(rounds, failed, good), BARS["error"]
-    )
+    yield Row("error", "tooltel, error path over its success path", ratio(rounds, failed, good), BARS["error"])
     yield Row(
         "generator_item",
         "tooltel, one item of a stream",
@@ -59,9 +57,7 @@ def rulers(rounds: Rounds, kind: str) -> Iterator[Row]:
     """What the floor costs in each condition, and what other ways to write it cost."""
     floor = _floor(kind)
     yield Row("floor", "floor, sampled", ratio(rounds, floor, floor))
-    yield Row(
-        "floor_unsampled", "floor, sampled out", ratio(rounds, _over_bare(kind, "floor unsampled"), floor)
-    )
+    yield Row("floor_unsampled", "floor, sampled out", ratio(rounds, _over_bare(kind, "floor unsampled"), floor))
     yield Row("floor_no_sdk", "floor, no SDK", ratio(rounds, _over_bare(kind, "floor no_sdk"), floor))
     yield Row(
         "floor_error",
@@ -89,9 +85,7 @@ def beside(rounds: Rounds) -> Iterator[Row]:
     for name in BESIDE:
         yield Row(name, labels[name], ratio(rounds, Added(f"beside {name}", f"{SYNC} sampled"), floor))
     event = Added("beside error_log_event", f"{SYNC} error")
-    yield Row(
-        "error_log_event", "a failed call's log event, to logging's NullHandler", ratio(rounds, event, floor)
-    )
+    yield Row("error_log_event", "a failed call's log event, to logging's NullHandler", ratio(rounds, event, floor))
 
 
 def attributes(rounds: Rounds) -> Iterator[Row]:
@@ -147,11 +141,7 @@ def as_object(rounds: Rounds, imports: ImportCost) -> dict[str, Any]:
         "beside": {row.key: _short(row.figure.median) for row in beside(rounds)},
         "attributes": {row.key: _short(row.figure.median) for row in attributes(rounds)},
         "spread": {
-            kind: {
-                row.key: [_short(row.figure.low), _short(row.figure.high)]
-                for row in rows
-                if row.bar is not None
-            }
+            kind: {row.key: [_short(row.figure.low), _short(row.figure.high)] for row in rows if row.bar is not None}
             for kind, rows in kinds.items()
         },
         "floor_microseconds": {kind: _short(added(rounds, _floor(kind)).median / 1000) for kind in KINDS},

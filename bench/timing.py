@@ -210,9 +210,7 @@ class Added(NamedTuple):
 
 def ratio(rounds: Rounds, over: Added, under: Added) -> Figure:
     """How many times the cost of *under* is *over*, each taken in the same round."""
-    return Figure.of(
-        [a / b for a, b in zip(over.per_round(rounds), under.per_round(rounds), strict=True) if b > 0]
-    )
+    return Figure.of([a / b for a, b in zip(over.per_round(rounds), under.per_round(rounds), strict=True) if b > 0])
 
 
 def added(rounds: Rounds, over: Added) -> Figure:
