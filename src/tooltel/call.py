@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 from opentelemetry.context import attach, detach
 
 from tooltel import outcome as outcomes
-from tooltel.misfits import find_misfits
+from tooltel.misfits import find_misfits, was_raised_by_calling
 from tooltel.outcome import Fault, Origin, Outcome, StreamTimes, Verdict
 from tooltel.repeats import Repeats, fingerprint
 from tooltel.signals import Component, Status
@@ -145,6 +145,14 @@ class Binding:
         if self.skip_first and args:
             args = (None, *args[1:])
         return fingerprint(self.signature, args, kwargs)
+
+    def misfits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Fault]:
+        """The arguments that do not fit, the instance of a method left out."""
+        signature = self.signature
+        if self.skip_first and args and signature is not None:
+            signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+            args = args[1:]
+        return find_misfits(signature, args, kwargs)
 
 
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
@@ -350,16 +358,10 @@ class Call:
         raise NotImplementedError
 
     def _judge(self, error: BaseException, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
-        if type(error) is TypeError and (faults := self._binding_faults(error, args, kwargs)):
+        by_calling = type(error) is TypeError and was_raised_by_calling(self.binding.fn, error)
+        if by_calling and (faults := self.binding.misfits(args, kwargs)):
             return outcomes.structural(faults)
         return outcomes.judge_exception(error)
-
-    def _binding_faults(self, error: TypeError, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Fault]:
-        """The arguments that do not fit, when *error* was raised by the act of calling and not by the tool's body."""
-        traceback = error.__traceback__
-        if traceback is not None and traceback.tb_next is not None:
-            return []
-        return find_misfits(self.binding.signature, args, kwargs)
 
 
 class Block(Call):
