@@ -9,6 +9,7 @@ from opentelemetry.trace import INVALID_SPAN, get_current_span
 
 from tooltel import signals
 from tooltel.call import Call, current_call, current_session
+from tooltel.text import clean
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -45,7 +46,7 @@ def call_keys(call: Call) -> dict[str, str]:
     if origin.session_id is not None:
         found[signals.CONVERSATION_ID] = origin.session_id
     if call.call_id is not None:
-        found[signals.TOOL_CALL_ID] = call.call_id
+        found[signals.TOOL_CALL_ID] = clean(call.call_id)
     trace_id, span_id = _trace_ids(call)
     if trace_id:
         found[signals.KEY_TRACE_ID] = trace_id

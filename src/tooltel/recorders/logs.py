@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
+from opentelemetry.trace import get_current_span
 
 from tooltel import signals
 from tooltel.processors.structlog import trace_ids_of
@@ -37,8 +38,12 @@ class EventLog:
         self.sink: Callable[[str, str, dict[str, Any]], None] = write
 
     def emit(self, level: str, event: Event, /, **facts: Any) -> None:
-        """Write *event* at *level* (debug, info, warning, error) with *facts*, None left out."""
-        self.sink(level, event.value, {key: value for key, value in facts.items() if value is not None})
+        """
+        Write *event* at *level* (debug, info, warning, error) with *facts*, None left out.
+
+        Texts are cleaned here, whoever made them: a host's own renderer may print them as they are.
+        """
+        self.sink(level, event.value, {key: _safe(value) for key, value in facts.items() if value is not None})
 
     def is_enabled(self, level: int) -> bool:
         """Whether a line at *level* would be written at all."""
@@ -46,8 +51,17 @@ class EventLog:
             return True
         if not structlog.is_configured():
             return logging.getLogger(signals.LOGGER).isEnabledFor(level)
+        # A wrapper class that cannot tell is asked to write, and decides then.
         probe = getattr(_logger(), "is_enabled_for", None)
         return bool(probe(level)) if probe is not None else True
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value, limit=VALUE_LIMIT)
+    if isinstance(value, (list, tuple)):
+        return [_safe(each) for each in value]
+    return value
 
 
 def write(level: str, event: str, facts: dict[str, Any]) -> None:
@@ -57,6 +71,10 @@ def write(level: str, event: str, facts: dict[str, Any]) -> None:
 
 def _logger() -> Any:
     if structlog.is_configured():
+        if structlog.get_config()["wrapper_class"] is structlog.stdlib.AsyncBoundLogger:
+            # Its methods are coroutines, and a call may settle where nothing can await them.
+            plain = structlog.stdlib.BoundLogger
+            return structlog.wrap_logger(None, wrapper_class=plain, logger_factory_args=(signals.LOGGER,))
         return structlog.get_logger(signals.LOGGER)
     return structlog.wrap_logger(
         logging.getLogger(signals.LOGGER), processors=[_render], wrapper_class=structlog.stdlib.BoundLogger
@@ -96,15 +114,18 @@ class LogRecorder:
     def settled(self, outcome: Outcome) -> None:
         """Write what there is to say; a good call, where nobody listens, costs one comparison."""
         if outcome.is_plain:
-            if self.good_calls is None:
-                self.good_calls = self._log.is_enabled(logging.DEBUG)
-            if self.good_calls:
+            if self._wants_good_calls():
                 self._log.emit("debug", Event.TOOL_CALL, **self._facts(outcome))
             elif self.on_nobody_listens is not None:
                 self.on_nobody_listens()
             return
         if self._calls != "off" and self._log.is_enabled(logging.WARNING):
             self._write(outcome)
+
+    def _wants_good_calls(self) -> bool:
+        if self.good_calls is None:
+            self.good_calls = self._log.is_enabled(logging.DEBUG)
+        return self.good_calls
 
     def _write(self, outcome: Outcome) -> None:
         emit, facts = self._log.emit, self._facts(outcome)
@@ -127,12 +148,13 @@ class LogRecorder:
             emit("warning", Event.TOOL_CALL_REPEATED, **facts, first_seen=round(outcome.repeated, 3))
         if outcome.status not in _QUIET:
             emit("warning", Event.TOOL_CALL, **facts)
-        elif self.good_calls:
+        elif self._wants_good_calls():
             emit("debug", Event.TOOL_CALL, **facts)
 
     def _facts(self, outcome: Outcome) -> dict[str, Any]:
         tool, origin, keys = outcome.tool, outcome.origin, self._log.keys
-        trace_id, span_id = trace_ids_of(outcome.span)
+        # A drop has no span of its own yet; the agent's, in which it happened, is what a reader looks for.
+        trace_id, span_id = trace_ids_of(get_current_span() if outcome.missing is not None else outcome.span)
         owner = tool.owner if tool else (outcome.missing.owner if outcome.missing else None)
         return {
             signals.TOOL_NAME: tool.name if tool else None,
