@@ -7,7 +7,7 @@ Nothing here reads the environment by itself: who makes a Tooltel passes `os.env
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
 from types import MappingProxyType
@@ -107,15 +107,11 @@ class Settings:
     """The settings in force, and the table of what there is; `ROWS` gives it to whoever writes it down."""
 
     disabled: bool = _row(_flag, "Give back tools unwrapped and record nothing.", default=False)
-    attribute_owner: str = _row(
-        _key, "Name of the span attribute and log key for the owner.", default=signals.OWNER
-    )
+    attribute_owner: str = _row(_key, "Name of the span attribute and log key for the owner.", default=signals.OWNER)
     attribute_version: str = _row(
         _key, "Name of the span attribute and log key for the version.", default=signals.VERSION
     )
-    attribute_risk: str = _row(
-        _key, "Name of the span attribute and log key for the risk.", default=signals.RISK
-    )
+    attribute_risk: str = _row(_key, "Name of the span attribute and log key for the risk.", default=signals.RISK)
     attribute_profile: str = _row(
         _key, "Name of the span attribute and log key for the profile.", default=signals.PROFILE
     )
@@ -124,20 +120,14 @@ class Settings:
         "Which calls get a log event: all, failures, off, or auto: good ones only where debug is logged.",
         default="auto",
     )
-    exemplars: bool = _row(
-        _flag, "Attach trace ids to histogram buckets; not in multiprocess mode.", default=False
-    )
-    record_exceptions: bool = _row(
-        _flag, "Record a tool's exception with its traceback on the span.", default=False
-    )
+    exemplars: bool = _row(_flag, "Attach trace ids to histogram buckets; not in multiprocess mode.", default=False)
+    record_exceptions: bool = _row(_flag, "Record a tool's exception with its traceback on the span.", default=False)
     repeat_window_seconds: float = _row(
         _seconds, "How long a call of a session is remembered as made.", default=86400.0
     )
     repeat_sessions: int = _row(_count, "Sessions whose calls are remembered.", default=10_000)
     repeat_calls: int = _row(_count, "Calls remembered per session.", default=256)
-    capture_payloads: bool = _row(
-        _flag, "Keep arguments and results on spans, redacted and bounded.", default=False
-    )
+    capture_payloads: bool = _row(_flag, "Keep arguments and results on spans, redacted and bounded.", default=False)
 
     def __post_init__(self) -> None:
         for row in ROWS:
@@ -172,8 +162,7 @@ class Settings:
 
 
 ROWS: Final[tuple[Row, ...]] = tuple(
-    Row(each.name, each.metadata["read"], each.default, each.metadata["sentence"])
-    for each in fields(Settings)
+    Row(each.name, each.metadata["read"], each.default, each.metadata["sentence"]) for each in fields(Settings)
 )
 BY_NAME: Final[Mapping[str, Row]] = MappingProxyType({row.name: row for row in ROWS})
 
@@ -185,10 +174,11 @@ def _read(row: Row, place: str, value: object) -> Any:
         raise SettingError(place, f"{clean(repr(value))} {error}") from None
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
+def _unknown(name: str, known: Mapping[str, Row]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(clean(name), list(known), n=1)
-    return "there is no such setting" + (
-        f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
-    )
+    # Without the prefix, which would make everything alike.
+    places = {row.name: place for place, row in known.items()}
+    near = get_close_matches(clean(name).removeprefix(PREFIX).lower(), places, n=1)
+    hint = f"did you mean {places[near[0]]}?" if near else f"known are {', '.join(known)}"
+    return f"there is no such setting; {hint}"

@@ -130,7 +130,7 @@ def test_aliases_and_retired_names_lead_to_their_tool() -> None:
 
 
 def test_equal_catalogs_have_equal_fingerprints_wherever_they_come_from() -> None:
-    again = replace(DESK, source="elsewhere.toml", tools=dict(reversed(DESK.tools.items())))
+    again = replace(DESK, source="elsewhere.toml", tools=dict(reversed(list(DESK.tools.items()))))
     assert again.sha == DESK.sha
     assert len(DESK.sha) == 12
 

@@ -79,9 +79,7 @@ def _name(catalog: Catalog, profile: str, name: str, path: str) -> Iterator[Prob
     else:
         near = catalog.nearest(name)
         hint = f"did you mean {shown(near)}? Otherwise " if near else ""
-        yield Problem(
-            "declared_name", path, "is not in the catalog", f"{hint}add [{key_path('tools', name)}]"
-        )
+        yield Problem("declared_name", path, "is not in the catalog", f"{hint}add [{key_path('tools', name)}]")
 
 
 def _over_budget(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -45,7 +45,7 @@ def read_forms(given: object) -> Iterator[Form]:
             yield _form(plain)
         else:
             yield from chain.from_iterable(map(read_forms, inner))
-    elif isinstance(plain, Iterable) and not isinstance(plain, (str, bytes)):
+    elif _is_list(plain):
         yield from chain.from_iterable(map(read_forms, plain))
     else:
         yield Form(plain, problem=f"is no declaration but a {type(plain).__name__}")

@@ -69,11 +69,7 @@ def _declaration(form: Form) -> Declaration:
     except Exception as error:  # noqa: BLE001 - cycles, unsortable keys, a __str__ that raises
         return _unreadable(error)
     properties = (form.schema or {}).get("properties")
-    names = (
-        frozenset(key for key in properties if isinstance(key, str))
-        if isinstance(properties, Mapping)
-        else ()
-    )
+    names = frozenset(key for key in properties if isinstance(key, str)) if isinstance(properties, Mapping) else ()
     name = "" if form.problem else form.name
     return Declaration(name, len(text), sha, frozenset(names), text, form.problem)
 
@@ -92,8 +88,6 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
-        return sorted(
-            value, key=str
-        )  # a set's own order changes from run to run, and so would the fingerprint
+        return sorted(value, key=str)  # a set's own order changes from run to run, and so would the fingerprint
     data = as_data(value)
     return str(value) if data is value else data
