@@ -108,6 +108,6 @@ def test_a_tool_that_ends_otherwise_than_the_script_says_stops_the_shift(
         stage.play()
 
 
-def order_cancel(self: object, order_id: str, reason: str) -> dict[str, str]:  # noqa: ARG001 - the tool's signature
+def order_cancel(self: object, order_id: str, reason: str) -> dict[str, str]:
     """Cancel one order; the stand-in does what no script says."""
     raise LookupError(order_id)

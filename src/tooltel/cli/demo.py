@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 import threading
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,16 +12,23 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
 
-from tooltel.cli import FINE, PROBLEMS
-from tooltel.demo.closing import close
+from tooltel.cli import FINE, INTERRUPTED, PROBLEMS
+from tooltel.demo.closing import Surroundings, close, tell_end
+from tooltel.demo.live import Live
 from tooltel.demo.pace import RealTime, SimulatedTime
 from tooltel.demo.plots import CALM
 from tooltel.demo.script import LEAST
+from tooltel.demo.stack import HOW_TO_GET, ServerError, Stack, find_binaries
 from tooltel.demo.stage import open_stage
-from tooltel.demo.summary import summarize
+from tooltel.demo.summary import about, summarize
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tooltel.demo.delivery import Delivery, Told
+    from tooltel.demo.report import Report
     from tooltel.demo.stage import Stage
     from tooltel.demo.steps import Visit
 
@@ -49,9 +55,7 @@ Examples:
     help="Folder for spans, logs and metrics; a new temporary one by default.",
 )
 @click.option("--serve", is_flag=True, help="Keep /metrics up until Ctrl-C.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"Port of /metrics; with --serve {PORT} by default."
-)
+@click.option("--port", type=click.IntRange(0, 65535), help=f"Port of /metrics; with --serve {PORT} by default.")
 @click.option("--fast", is_flag=True, help="Only add waiting times up; spans are then short.")
 @click.option("--no-servers", is_flag=True, help="Start no Prometheus and Alertmanager, even where they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
@@ -77,39 +81,102 @@ class Choices:
 def _play(choices: Choices) -> int:
     said = Console(highlight=False)
     said.width = min(said.width, WIDEST)
+    aside = Console(stderr=True, highlight=False)
     pace = SimulatedTime() if choices.fast else RealTime()
     port = choices.port if choices.port is not None else (PORT if choices.serve else 0)
-    with open_stage(choices.seed, choices.sessions, pace, out=choices.out, port=port) as stage:
-        _show_progress(stage)
-        report = stage.report()
-        url = stage.url if choices.serve else None
-        if choices.as_json:
-            print(json.dumps(report.as_json()), flush=True)
-        else:
-            said.print(summarize(report))
-            said.print(close(report, url=url), soft_wrap=True)  # a path is there to be copied: never cut it
+    with ExitStack() as opened:
+        stage = opened.enter_context(open_stage(choices.seed, choices.sessions, pace, out=choices.out, port=port))
+        try:
+            servers = _start_servers(choices, stage, opened, aside)
+            _show_progress(stage, servers, aside)
+            report = _tell(stage, servers, choices, said=said, aside=aside)
+        except KeyboardInterrupt:
+            aside.print(f"\nStopped. What was recorded until now is in {stage.folder.path}", soft_wrap=True)
+            return INTERRUPTED
         if choices.serve:
-            _wait(stage.url)
-    return FINE if report.is_equal else PROBLEMS
+            _wait(servers.urls, aside)
+    return FINE if report.is_equal and not report.misdirected else PROBLEMS
 
 
-def _show_progress(stage: Stage) -> None:
-    """Play the shift; a terminal sees it move, a pipe sees nothing."""
-    console = Console(stderr=True, highlight=False)
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The live part: `live` is None where there is none, and `note` says why; `urls` are what can be visited."""
+
+    live: Live | None
+    note: str
+    urls: Mapping[str, str]
+
+
+def _start_servers(choices: Choices, stage: Stage, opened: ExitStack, aside: Console) -> Servers:
+    urls = {"/metrics": stage.url}
+    if choices.no_servers:
+        return Servers(None, "as asked, no servers ran", urls)
+    if find_binaries() is None:
+        return Servers(None, f"to see a page really arrive, {HOW_TO_GET}", urls)
+    with _status(aside, "starting Prometheus and Alertmanager"):
+        try:
+            stack = opened.enter_context(Stack(stage.catalog, metrics_port=stage.port))
+        except ServerError as error:
+            return Servers(None, f"no servers ran: {error}", urls)
+    urls |= {"Prometheus": stack.prometheus_url, "Alertmanager": stack.alertmanager_url}
+    return Servers(Live(stage, stack), "", urls)
+
+
+def _tell(stage: Stage, servers: Servers, choices: Choices, *, said: Console, aside: Console) -> Report:
+    """Print what came of the shift: the pages as soon as they are there, for a person, and their end after that."""
+    live = servers.live
+    if live is not None:
+        with _status(aside, "waiting for the pages"):
+            live.await_pages()
+            if choices.as_json:
+                live.await_end()
+    report = stage.report(live.deliveries() if live else None)
+    if choices.as_json:
+        print(json.dumps(report.as_json()), flush=True)
+        return report
+    said.print(summarize(report))
+    # A path is there to be copied: never cut it.
+    said.print(close(report, Surroundings(servers.note, servers.urls, choices.serve)), soft_wrap=True)
+    if live is not None:
+        with _status(aside, "waiting until the end of the errors is noticed; Ctrl-C does not wait"):
+            live.await_end()
+        said.print(tell_end(live.deliveries()))
+    return report
+
+
+def _status(console: Console, words: str) -> AbstractContextManager[object]:
+    return console.status(words) if console.is_terminal else nullcontext()
+
+
+def _show_progress(stage: Stage, servers: Servers, aside: Console) -> None:
+    """Play the shift; a terminal sees it move and pages arrive, a pipe sees nothing."""
     latest = TextColumn("sessions  [dim]{task.fields[trouble]}")
     columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), latest)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    paged: set[Told] = set()
+    with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as progress:
         task = progress.add_task("playing the shift", total=len(stage.script.visits), trouble="")
 
         def done(visit: Visit) -> None:
             if visit.plot not in CALM:
                 progress.update(task, trouble=visit.plot.replace("_", " "))
             progress.advance(task)
+            for page in _new_pages(servers, paged) if aside.is_terminal else ():
+                progress.console.print(Text.assemble((page.told.receiver, "red"), f" {about(page)}"))
 
         stage.play(done)
 
 
-def _wait(url: str) -> None:
-    print(f"\n{url} is up; Ctrl-C ends the demo.", file=sys.stderr, flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
+def _new_pages(servers: Servers, paged: set[Told]) -> list[Delivery]:
+    if servers.live is None:
+        return []
+    found = [each for each in servers.live.deliveries() if each.is_page and each.told not in paged]
+    paged.update(each.told for each in found)
+    return found
+
+
+def _wait(urls: Mapping[str, str], aside: Console) -> None:
+    for what, url in urls.items():
+        aside.print(f"{what:<13} {url}", soft_wrap=True)
+    aside.print("Ctrl-C ends the demo.")
+    with suppress(KeyboardInterrupt):
         threading.Event().wait()

@@ -1,22 +1,45 @@
-"""The last lines of a demo: whether both books agree, and where to look further."""
+"""The last lines of a demo: who was paged, whether both books agree, and where to look further."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
-from tooltel.demo.summary import BAD, GOOD, LOUD, QUIET
+from tooltel.demo.summary import BAD, GOOD, LOUD, QUIET, about
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tooltel.demo.delivery import Delivery
     from tooltel.demo.report import Report
 
 MOST_DIFFERENCES: Final = 20
 
 
-def close(report: Report, *, url: str | None) -> Text:
-    """Say whether what was recorded is what was done, and where it lies; *url* while /metrics is served."""
-    return Text("\n").join([Text(), _verdict(report), Text(), *_places(report, url)])
+class Surroundings(NamedTuple):
+    """What is around a shift: `note` says why no servers ran, `urls` are up as long as `stays` is true."""
+
+    note: str
+    urls: Mapping[str, str]
+    stays: bool
+
+
+def close(report: Report, around: Surroundings) -> Text:
+    """Say whether what was recorded is what was done, and where everything lies."""
+    lines = [Text(), _verdict(report), *_wrong_pages(report), Text(), *_places(report, around)]
+    if around.note:
+        lines += [Text(), Text(f"Pages and tickets are judged from the counts above; {around.note}.", QUIET)]
+    return Text("\n").join(lines)
+
+
+def tell_end(delivered: Iterable[Delivery]) -> Text:
+    """Say of each page whether it is over: the last thing that the servers tell."""
+    lines = [Text()]
+    for page in (each for each in delivered if each.is_page):
+        end = "still open" if page.lasted is None else f"over {page.lasted:.1f} s after it arrived"
+        lines.append(Text.assemble((f"{page.told.receiver} ", LOUD), f"{about(page)}: ", (end, GOOD)))
+    return Text("\n").join(lines)
 
 
 def _verdict(report: Report) -> Text:
@@ -31,14 +54,13 @@ def _verdict(report: Report) -> Text:
     return Text.assemble(("WRONG ", BAD), f"{len(report.differences)} numbers are not what was done:", *lines)
 
 
-def _places(report: Report, url: str | None) -> list[Text]:
+def _wrong_pages(report: Report) -> list[Text]:
+    return [Text.assemble(("WRONG ", BAD), sentence) for sentence in report.misdirected]
+
+
+def _places(report: Report, around: Surroundings) -> list[Text]:
     folder = report.folder
-    return [
-        Text.assemble((f"{what:<10}", LOUD), (where, QUIET))
-        for what, where in (
-            ("spans", str(folder.spans)),
-            ("logs", str(folder.logs)),
-            ("metrics", str(folder.metrics)),
-            ("/metrics", url or "closed with the demo; keep it open with --serve"),
-        )
-    ]
+    places = {"spans": str(folder.spans), "logs": str(folder.logs), "metrics": str(folder.metrics)}
+    if not around.stays:
+        places["/metrics"] = "closed with the demo; keep it open with --serve"
+    return [Text.assemble((f"{what:<10}", LOUD), (where, QUIET)) for what, where in places.items()]

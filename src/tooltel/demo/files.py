@@ -39,9 +39,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 def settled_in_spans(path: Path) -> Counter[Settled]:
     """How many tool spans of each kind a file of spans holds."""
     spans = (span["attributes"] for span in read_lines(path))
-    return Counter(
-        _settled(each) for each in spans if each.get(signals.OPERATION_NAME) == signals.EXECUTE_TOOL
-    )
+    return Counter(_settled(each) for each in spans if each.get(signals.OPERATION_NAME) == signals.EXECUTE_TOOL)
 
 
 def settled_in_logs(path: Path) -> Counter[Settled]:

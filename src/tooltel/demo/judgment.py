@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tooltel.catalog import Catalog, Tool
 
 BURN, BURN_SLOWLY = "ToolErrorBudgetBurn", "ToolErrorBudgetBurnSlow"
+REPEATED = "IrreversibleCallRepeated"
 
 
 class Notice(NamedTuple):
@@ -65,7 +66,7 @@ class _Judge:
             ("PolicyRefusals", self._refused()),
             ("IrreversibleCallRefused", self._irreversible(signals.POLICY_REFUSALS, "refused by a policy")),
             (
-                "IrreversibleCallRepeated",
+                REPEATED,
                 self._irreversible(signals.REPEATED_CALLS, "made again with equal arguments"),
             ),
             ("PartialResultsOutstanding", self._outstanding()),
@@ -104,9 +105,7 @@ class _Judge:
 
     def _rejected(self, alert: str, kind: RejectionKind) -> str:
         options = self._alert(alert)
-        count = max(
-            self._scrape.by(signals.REJECTIONS, "source", tool=self._tool.name, kind=kind).values(), default=0
-        )
+        count = max(self._scrape.by(signals.REJECTIONS, "source", tool=self._tool.name, kind=kind).values(), default=0)
         if count < (options.minimum or 0) or not self._calls or count / self._calls <= (options.ratio or 0):
             return ""
         return f"{count} of {self._calls} calls had {kind} faults in their arguments"
@@ -121,9 +120,7 @@ class _Judge:
         return f"{_calls(count)} {what}" if count and self._tool.risk == Risk.IRREVERSIBLE else ""
 
     def _outstanding(self) -> str:
-        count = round(
-            self._scrape.total(signals.BATCH_ITEMS, tool=self._tool.name, status=ItemStatus.OUTSTANDING)
-        )
+        count = round(self._scrape.total(signals.BATCH_ITEMS, tool=self._tool.name, status=ItemStatus.OUTSTANDING))
         return f"{count} items of batches left over" if count else ""
 
 
@@ -137,9 +134,7 @@ def _names(catalog: Catalog, options: RenderOptions, scrape: Scrape) -> Iterator
         for owner in catalog.owners:
             count = round(scrape.total(signals.NOT_FOUND, reason=reason, owner=owner))
             if said.enabled and count and count >= (said.minimum or 0):
-                yield Notice(
-                    options.alert_name(alert), str(said.severity), owner, None, f"{_calls(count)} {what}"
-                )
+                yield Notice(options.alert_name(alert), str(said.severity), owner, None, f"{_calls(count)} {what}")
 
 
 def _declarations(options: RenderOptions, scrape: Scrape) -> Iterator[Notice]:
@@ -148,9 +143,7 @@ def _declarations(options: RenderOptions, scrape: Scrape) -> Iterator[Notice]:
         budget = scrape.total(signals.DECLARATION_BUDGET, profile=labels["profile"])
         if said.enabled and budget and chars > budget:
             why = f"profile {labels['profile']} declares {chars:,.0f} characters, {budget:,.0f} are agreed"
-            yield Notice(
-                options.alert_name("DeclarationOverBudget"), str(said.severity), labels["owner"], None, why
-            )
+            yield Notice(options.alert_name("DeclarationOverBudget"), str(said.severity), labels["owner"], None, why)
 
 
 def _calls(count: int) -> str:

@@ -127,9 +127,7 @@ def ask_a_human(cast: Cast) -> Iterator[Group]:
     """A case that the agent gives to a colleague; the tool looks up the order itself."""
     order = cast.order()
     yield call("payment_lookup", order_id=order.id)
-    yield call(
-        "case_hand_over", Fate(inner=("order_lookup",)), order_id=order.id, summary="wants an exception"
-    )
+    yield call("case_hand_over", Fate(inner=("order_lookup",)), order_id=order.id, summary="wants an exception")
 
 
 # --- good sessions of the back office --------------------------------------------------------------------
@@ -154,16 +152,12 @@ def correct_article(cast: Cast) -> Iterator[Group]:
     """The back office corrects an article."""
     article = cast.one_of(tuple(ARTICLES))
     yield call("article_search", query=f"{ARTICLES[article][0]} {cast.number}")
-    yield call(
-        "article_suggest_edit", article_id=article, section=ARTICLES[article][1][0], text="Better said."
-    )
+    yield call("article_suggest_edit", article_id=article, section=ARTICLES[article][1][0], text="Better said.")
 
 
 GOOD_PLOTS: Final[Mapping[str, Mapping[Plot, int]]] = MappingProxyType(
     {
-        SUPPORT: MappingProxyType(
-            {where_is_it: 5, money_back: 4, changed_mind: 2, moved_house: 2, ask_a_human: 1}
-        ),
+        SUPPORT: MappingProxyType({where_is_it: 5, money_back: 4, changed_mind: 2, moved_house: 2, ask_a_human: 1}),
         BACK_OFFICE: MappingProxyType({reconcile: 3, tag_orders: 3, correct_article: 2}),
     }
 )
@@ -235,9 +229,7 @@ def bad_address(cast: Cast) -> Iterator[Group]:
     """An address that is none: the tool says so in its result; then one that is."""
     order = cast.order()
     wrong = _rejected(DOMAIN, "postcode", "country")
-    yield call(
-        "order_address_change", wrong, order_id=order.id, street="1 Nowhere", postcode="SW1", country="uk"
-    )
+    yield call("order_address_change", wrong, order_id=order.id, street="1 Nowhere", postcode="SW1", country="uk")
     yield call("order_address_change", order_id=order.id, street="1 Nowhere", postcode="10115")
 
 
@@ -245,9 +237,7 @@ def too_much_back(cast: Cast) -> Iterator[Group]:
     """More money back than was paid: the tool raises; then the right amount."""
     order = cast.order()
     amount = order.total + 1
-    yield call(
-        "payment_refund", _rejected(DOMAIN, "amount"), order_id=order.id, amount=amount, reason="broken"
-    )
+    yield call("payment_refund", _rejected(DOMAIN, "amount"), order_id=order.id, amount=amount, reason="broken")
     yield call("payment_refund", order_id=order.id, amount=order.total, reason="broken")
 
 
@@ -256,9 +246,7 @@ def big_refund(cast: Cast) -> Iterator[Group]:
     order = cast.order()
     refused = Fate(Status.REFUSED, policy="refund_limit")
     yield call("payment_refund", refused, order_id=order.id, amount=REFUND_LIMIT + 1, reason="broken")
-    yield call(
-        "case_hand_over", Fate(inner=("order_lookup",)), order_id=order.id, summary="refund over the limit"
-    )
+    yield call("case_hand_over", Fate(inner=("order_lookup",)), order_id=order.id, summary="refund over the limit")
 
 
 def too_late(cast: Cast) -> Iterator[Group]:
@@ -319,9 +307,7 @@ def half_tagged(cast: Cast) -> Iterator[Group]:
         ItemStatus.COMPENSATED: 1,
         ItemStatus.OUTSTANDING: 2,
     }
-    yield call(
-        "order_bulk_tag", Fate(Status.PARTIAL, items=items), order_ids=[o.id for o in orders], tag="recall"
-    )
+    yield call("order_bulk_tag", Fate(Status.PARTIAL, items=items), order_ids=[o.id for o in orders], tag="recall")
 
 
 def enough_read(cast: Cast) -> Iterator[Group]:

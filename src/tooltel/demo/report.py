@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tooltel.artifacts.defaults import PAGE
 from tooltel.demo.entries import Difference, differences
 from tooltel.demo.files import settled_in_logs, settled_in_spans, wishes
 from tooltel.demo.judgment import judge
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tooltel.catalog import Catalog
+    from tooltel.demo.delivery import Delivery
     from tooltel.demo.files import Wish
     from tooltel.demo.judgment import Notice
     from tooltel.demo.ledger import Ledger
@@ -42,17 +44,25 @@ class Folder:
         return self.path / "metrics.prom"
 
 
-@dataclass(frozen=True)
-class Report:
-    """
-    One shift, played and read back. `seconds` is how long it took.
-
-    `differences` are numbers on which metrics, spans or logs disagree with the ledger: must be none.
-    """
+class Played(NamedTuple):
+    """Which shift was played: its seed, its sessions and how many seconds it took."""
 
     seed: int
     sessions: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """
+    One shift, played and read back.
+
+    `differences` are numbers on which metrics, spans or logs disagree with the ledger: there must be none.
+    `notices` are the alerts that its counts call for; `delivered` those that real servers delivered, None where
+    there were no servers.
+    """
+
+    played: Played
     catalog: Catalog
     ledger: Ledger
     scrape: Scrape
@@ -60,6 +70,7 @@ class Report:
     differences: tuple[Difference, ...]
     spans: int
     notices: tuple[Notice, ...]
+    delivered: tuple[Delivery, ...] | None
     wishes: Counter[Wish] = field(repr=False)
 
     @property
@@ -67,29 +78,71 @@ class Report:
         """Whether everything that was done was recorded, and nothing else."""
         return not self.differences
 
+    @property
+    def misdirected(self) -> list[str]:
+        """
+        What is wrong with the pages that were delivered, a sentence each: one to the wrong team, or none at all.
+
+        Nothing where no servers ran. The counts say who is to be paged, whatever routes and rules say.
+        """
+        if self.delivered is None:
+            return []
+        due = {notice.owner for notice in self.notices if notice.is_page}
+        paged = {page.told.receiver: page for page in self.delivered if page.is_page}
+        right = {f"{owner}-{PAGE}" for owner in due}
+        return [
+            *(f"{receiver} was paged by {paged[receiver].told.alert}" for receiver in sorted(paged.keys() - right)),
+            *(f"{receiver} was not paged" for receiver in sorted(right - paged.keys())),
+        ]
+
     def as_json(self) -> dict[str, Any]:
         """The figures, for a program."""
         return {
-            "seed": self.seed,
-            "sessions": self.sessions,
+            "seed": self.played.seed,
+            "sessions": self.played.sessions,
+            "seconds": round(self.played.seconds, 3),
             "calls": self.ledger.calls,
             "not_found": self.ledger.drops,
-            "seconds": round(self.seconds, 3),
             "expected": _plain(self.ledger.tally),
             "recorded": _plain(self.scrape.tally()),
             "equal": self.is_equal,
             "differences": [str(each) for each in self.differences],
             "spans": self.spans,
+            "pages": self._pages(),
+            "delivered": self.delivered is not None,
+            "misdirected": self.misdirected,
             "folder": str(self.folder.path),
         }
+
+    def _pages(self) -> list[dict[str, Any]]:
+        if self.delivered is None:
+            return [
+                {"owner": page.owner, "alert": page.alert, "tool": page.tool, "why": page.why}
+                for page in self.notices
+                if page.is_page
+            ]
+        return [
+            {**page.told._asdict(), "seconds": _rounded(page.seconds), "lasted": _rounded(page.lasted)}
+            for page in self.delivered
+            if page.is_page
+        ]
 
 
 def _plain(tally: Counter[Any]) -> dict[str, int]:
     return {str(key): count for key, count in sorted(tally.items())}
 
 
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 2)
+
+
 def write_report(
-    ledger: Ledger, catalog: Catalog, folder: Folder, *, seed: int, sessions: int, seconds: float
+    ledger: Ledger,
+    catalog: Catalog,
+    folder: Folder,
+    *,
+    played: Played,
+    delivered: tuple[Delivery, ...] | None = None,
 ) -> Report:
     """Read back what *folder* holds and compare it with *ledger*; ValueError for unreadable files."""
     scrape = Scrape(folder.metrics.read_text("utf-8"))
@@ -100,9 +153,7 @@ def write_report(
         *differences("logs", ledger.settled, settled_in_logs(folder.logs)),
     )
     return Report(
-        seed=seed,
-        sessions=sessions,
-        seconds=seconds,
+        played=played,
         catalog=catalog,
         ledger=ledger,
         scrape=scrape,
@@ -110,5 +161,6 @@ def write_report(
         differences=found,
         spans=spans.total(),
         notices=tuple(judge(catalog, scrape)),
+        delivered=delivered,
         wishes=wishes(folder.logs),
     )

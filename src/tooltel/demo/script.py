@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LEAST: Final = 40  # sessions: fewer cannot hold every trouble and some peace
 SUPPORT_SHARE: Final = 0.7
-OUTAGE: Final = (0.45, 0.60)  # the stretch of the shift during which a bank is down
+OUTAGE: Final = (0.35, 0.50)  # the stretch of the shift during which a bank is down
 OUTAGE_SHARE: Final = 0.04  # of all sessions want their money back from it, and each asks twice
 OUTAGE_LEAST: Final = 6
 
@@ -32,9 +32,7 @@ class Script:
 def write_script(seed: int, sessions: int) -> Script:
     """Write the script of a shift of *sessions*; raises ValueError for fewer than `LEAST`."""
     if sessions < LEAST:
-        raise ValueError(
-            f"a shift needs at least {LEAST} sessions, not {sessions}: every trouble has its place in it"
-        )
+        raise ValueError(f"a shift needs at least {LEAST} sessions, not {sessions}: every trouble has its place in it")
     chance = random.Random(f"{seed}/script")  # noqa: S311 - a story, not a secret
     books = Books(seed)
     visits = []

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tooltel.demo.judgment import BURN, REPEATED
 from tooltel.demo.ledger import Ledger
 from tooltel.demo.steps import Beat, Manner, Step, Visit
 from tooltel.errors import Refused, Rejected
@@ -41,6 +43,8 @@ class Shift:
     """
     Plays sessions; books each finished step in `ledger`.
 
+    `causes` has the `time.monotonic()` of the first failure, and of the first repeated call, by tool and alert.
+
     *tel* and *desk* are the application's, *tracer* makes a span around each session.
     """
 
@@ -50,6 +54,7 @@ class Shift:
         self._pace = pace
         self._tracer = tracer
         self.ledger = Ledger(tel.catalog)
+        self.causes: dict[tuple[str, str], float] = {}
 
     async def play(self, visits: Iterable[Visit], done: Callable[[Visit], None] = lambda _: None) -> None:
         """Play all *visits*, in order, as many at a time as the pace allows; *done* is told of each."""
@@ -95,6 +100,13 @@ class Shift:
                 where = f"{visit.id}, {visit.plot}"
                 raise UnexpectedEndError(f"{where}: {step.name} ended as {ending}, not {step.fate}")
         self.ledger.book(visit, step, ending.items)
+        self._note_cause(step)
+
+    def _note_cause(self, step: Step) -> None:
+        if step.fate.status is Status.ERROR:
+            self.causes.setdefault((str(step.name), BURN), time.monotonic())
+        if step.fate.repeated:
+            self.causes.setdefault((str(step.name), REPEATED), time.monotonic())
 
     async def _end_of(self, tool: Callable[..., Any], step: Step) -> Ending:
         limit = 1 if step.manner is Manner.ABANDON else None

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tooltel.demo.desk import Desk
-from tooltel.demo.report import Folder, write_report
+from tooltel.demo.report import Folder, Played, write_report
 from tooltel.demo.script import write_script
 from tooltel.demo.shift import Shift
 from tooltel.demo.telemetry import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tooltel.catalog import Catalog
+    from tooltel.demo.delivery import Delivery
     from tooltel.demo.pace import Pace
     from tooltel.demo.report import Report
     from tooltel.demo.script import Script
@@ -55,6 +56,11 @@ class Stage:
         """Where /metrics is served."""
         return self._exposition.url
 
+    @property
+    def port(self) -> int:
+        """The port of /metrics."""
+        return self._exposition.port
+
     def play(self, done: Callable[[Visit], None] = lambda _: None) -> None:
         """Play the shift; *done* is told of every session that is over. An interrupt ends it cleanly."""
         started = time.perf_counter()
@@ -65,9 +71,7 @@ class Stage:
 
     def scrape(self) -> str:
         """What /metrics answers now, over HTTP; raises OSError when it does not answer with 200."""
-        connection = http.client.HTTPConnection(
-            self._exposition.host, self._exposition.port, timeout=SECONDS_TO_SCRAPE
-        )
+        connection = http.client.HTTPConnection(self._exposition.host, self._exposition.port, timeout=SECONDS_TO_SCRAPE)
         try:
             connection.request("GET", "/metrics")
             response = connection.getresponse()
@@ -77,23 +81,29 @@ class Stage:
         finally:
             connection.close()
 
-    def report(self) -> Report:
-        """Scrape, and read everything back that the shift has left behind."""
+    @property
+    def causes(self) -> Mapping[tuple[str, str], float]:
+        """When each tool's trouble began, by tool and alert, as `time.monotonic()`."""
+        return self._shift.causes
+
+    def report(self, delivered: Iterable[Delivery] | None = None) -> Report:
+        """
+        Scrape, and read everything back that the shift has left behind.
+
+        *delivered* are the alerts that real servers delivered, None where there were no servers.
+        """
         self.folder.metrics.write_text(self.scrape(), "utf-8")
         return write_report(
             self._shift.ledger,
             self.catalog,
             self.folder,
-            seed=self.script.seed,
-            sessions=len(self.script.visits),
-            seconds=self._seconds,
+            played=Played(self.script.seed, len(self.script.visits), self._seconds),
+            delivered=None if delivered is None else tuple(delivered),
         )
 
 
 @contextmanager
-def open_stage(
-    seed: int, sessions: int, pace: Pace, *, out: Path | None = None, port: int = 0
-) -> Iterator[Stage]:
+def open_stage(seed: int, sessions: int, pace: Pace, *, out: Path | None = None, port: int = 0) -> Iterator[Stage]:
     """
     Set everything up for a shift of *sessions* and take it down after the block; the files stay.
 

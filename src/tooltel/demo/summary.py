@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tooltel.catalog import Owner, Tool
+    from tooltel.demo.delivery import Delivery
     from tooltel.demo.judgment import Notice
     from tooltel.demo.report import Report
 
@@ -40,6 +41,7 @@ def summarize(report: Report) -> RenderableType:
     return Group(
         _headline(report),
         *(part for owner in owners for part in _owner(report, owner)),
+        *(_section("What really arrived", _delivered(report.delivered)) if report.delivered is not None else ()),
         *_section("Names that are no tool", _names(report)),
         *_section("What the models are shown", _declarations(report)),
     )
@@ -47,10 +49,11 @@ def summarize(report: Report) -> RenderableType:
 
 def _headline(report: Report) -> Text:
     ledger = report.ledger
-    said = f"{report.sessions:,} sessions, {ledger.calls:,} calls, {ledger.drops:,} to names that are no tool"
+    played = report.played
+    said = f"{played.sessions:,} sessions, {ledger.calls:,} calls, {ledger.drops:,} to names that are no tool"
     return Text.assemble(
         (said, LOUD),
-        (f"  (seed {report.seed}, {report.seconds:.1f} s)", QUIET),
+        (f"  (seed {played.seed}, {played.seconds:.1f} s)", QUIET),
     )
 
 
@@ -111,6 +114,31 @@ def _notice(notice: Notice) -> Text:
     )
 
 
+# --- deliveries --------------------------------------------------------------------------------------
+
+
+def about(delivery: Delivery) -> str:
+    """What an alert is about, in two words."""
+    return f"{delivery.told.alert} {delivery.told.tool}".rstrip()
+
+
+def _delivered(delivered: Iterable[Delivery]) -> RenderableType:
+    """Each page and how soon it came; of tickets, only how many reached whom."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False, width=WIDTH)
+    table.add_column(width=16, style=LOUD)
+    table.add_column(ratio=1)
+    tickets: Counter[str] = Counter()
+    for each in delivered:
+        if each.is_page:
+            after = "" if each.seconds is None else f", {each.seconds:.1f} s after its first cause"
+            table.add_row(Text(each.told.receiver, BAD), Text.assemble(about(each), (after, QUIET)))
+        elif each.is_ticket:
+            tickets[each.told.receiver] += 1
+    for receiver, count in sorted(tickets.items()):
+        table.add_row(Text(receiver), Text("1 ticket" if count == 1 else f"{count} tickets", QUIET))
+    return table
+
+
 # --- names -----------------------------------------------------------------------------------------------
 
 
@@ -135,13 +163,9 @@ def _names(report: Report) -> RenderableType:
         shown = [] if reason is Reason.EMPTY else found.most_common(MOST_NAMES)
         for wish, count in shown:
             meant = f"  ({wish.nearest}?)" if wish.nearest and wish.nearest != wish.requested else ""
-            table.add_row(
-                Text(), Text(f"{count:,}", QUIET), Text.assemble(_cut(wish.requested), (meant, QUIET))
-            )
+            table.add_row(Text(), Text(f"{count:,}", QUIET), Text.assemble(_cut(wish.requested), (meant, QUIET)))
         if shown and len(found) > len(shown):
-            table.add_row(
-                Text(), Text(), Text(f"and {len(found) - len(shown)} more names, in the log", QUIET)
-            )
+            table.add_row(Text(), Text(), Text(f"and {len(found) - len(shown)} more names, in the log", QUIET))
     return table
 
 
@@ -165,9 +189,7 @@ def _declarations(report: Report) -> RenderableType:
             Text(profile.name, LOUD),
             Text(f"{tools:.0f} tools"),
             Text(f"{chars:,.0f} of {budget:,} characters"),
-            ProgressBar(
-                total=budget or 1, completed=chars, width=12, complete_style=style, finished_style=style
-            ),
+            ProgressBar(total=budget or 1, completed=chars, width=12, complete_style=style, finished_style=style),
             Text(f"~{tokens:,.0f} tokens", QUIET),
         )
     return table
