@@ -127,6 +127,7 @@ class Component(StrEnum):
     REPEATS = "repeats"
     DECLARATIONS = "declarations"
     EXPOSITION = "exposition"
+    INTEGRATIONS = "integrations"
 
 
 # --- metrics ---------------------------------------------------------------------------------------

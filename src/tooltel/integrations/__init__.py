@@ -1,0 +1,24 @@
+"""
+One module per framework: `from tooltel.integrations.adk import TooltelPlugin`.
+
+Each imports its framework plainly, and receives a Tooltel. A missing framework is told with its pip line by
+`tooltel.integrations.require`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from tooltel.errors import MissingExtraError
+
+
+def require(module: str, *, extra: str) -> Any:
+    """Import *module* of a framework; raises MissingExtraError, with the pip line, when it is not installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name.partition(".")[0]):
+            raise
+        purpose = f"tooltel.integrations.{extra.replace('-', '_')}"
+        raise MissingExtraError(module.partition(".")[0], extra=extra, purpose=purpose) from None
