@@ -259,6 +259,13 @@ class Call:
                 if self._context_token is not None:
                     detach(self._context_token)
 
+    def lasted(self) -> None:
+        """Count the time since the last step as the tool's own: a task of it went on running."""
+        try:
+            self.seconds += self.services.clock() - self._left
+        except Exception as error:  # noqa: BLE001 - a clock may also return nonsense
+            self.services.guard.contain(Component.CLOCK, error)
+
     def finish(self, result: R) -> R:
         """Leave the last step with *result*: judge it, settle, and give it back untouched."""
         services = self.services
@@ -314,13 +321,17 @@ class Call:
     def settle(
         self, error: BaseException | None = None, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> None:
-        """End the life, once: the outcome goes to every recorder. Never raises, save under a test kit."""
+        """
+        End the life, once: the outcome goes to every recorder. Never raises, save under a test kit.
+
+        Without *kwargs* (None) the arguments are not known, and *error* is the tool's own.
+        """
         if not self.is_open:
             return
         self.is_open = False
         services = self.services
         try:
-            verdict = self._verdict if error is None else self._judge(error, args, kwargs or {})
+            verdict = self._verdict if error is None else self._judge(error, args, kwargs)
             outcome = self._settled(verdict, error)
         except Exception as failure:  # noqa: BLE001 - judging runs foreign code (isinstance, str)
             outcome = Outcome(
@@ -357,10 +368,11 @@ class Call:
         """The services of a wrapper inside this call, where this call is an observed one."""
         raise NotImplementedError
 
-    def _judge(self, error: BaseException, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
-        by_calling = type(error) is TypeError and was_raised_by_calling(self.binding.fn, error)
-        if by_calling and (faults := self.binding.misfits(args, kwargs)):
-            return outcomes.structural(faults)
+    def _judge(self, error: BaseException, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> Verdict:
+        if kwargs is not None and type(error) is TypeError and was_raised_by_calling(self.binding.fn, error):
+            faults = self.binding.misfits(args, kwargs)
+            if faults:
+                return outcomes.structural(faults)
         return outcomes.judge_exception(error)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Final, TypeVar
 
 from tooltel import outcome as outcomes
+from tooltel.awaiting import keep_open
 from tooltel.call import Binding, Call, Stream
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,7 +105,7 @@ def _function(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
         if type(result) in _NO_AWAITABLE or not hasattr(type(result), "__await__"):
             return call.finish(result)
         call.leave()
-        return _awaited(result, call)
+        return keep_open(result, call)
 
     return shell
 
@@ -207,63 +207,3 @@ def _async_generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., 
         stream.settle()
 
     return shell
-
-
-def _awaited(result: Any, call: Call) -> Any:
-    """A plain function returned something to await: its call lives on until that is done."""
-    if inspect.iscoroutine(result):
-        return _driven(result, _Pending(call))
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio.isfuture(result):
-        # The very object must come back: its owner may cancel it or compare it by identity.
-        result.add_done_callback(functools.partial(_future_done, call))
-        return result
-    return _AwaitableProxy(result, _Pending(call))
-
-
-class _Pending:
-    """Holds a call until its result is awaited; where that never happens, the call was abandoned."""
-
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-
-    def __del__(self) -> None:
-        if self.call.is_open and not sys.is_finalizing():
-            self.call.settle(GeneratorExit())
-
-
-async def _driven(awaitable: Awaitable[Any], pending: _Pending) -> Any:
-    call = pending.call
-    call.resume()
-    try:
-        result = await awaitable
-    except BaseException as error:
-        call.fail(error)
-        raise
-    return call.finish(result)
-
-
-def _future_done(call: Call, future: Any) -> None:
-    if future.cancelled():
-        call.settle(sys.modules["asyncio"].CancelledError())
-    elif (error := future.exception()) is not None:
-        call.settle(error)
-    else:
-        call.returned(future.result())
-        call.settle()
-
-
-class _AwaitableProxy:
-    """Stands in for an awaitable of unknown kind: whatever else it can do is passed through."""
-
-    def __init__(self, inner: Any, pending: _Pending) -> None:
-        self.__wrapped__ = inner
-        self.__pending = pending
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__wrapped__, name)
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return _driven(self.__wrapped__, self.__pending).__await__()
