@@ -165,6 +165,7 @@ class Tooltel:
                 binding.bind(new.tools[binding.tool.name])
                 self._metrics.bear_tool(binding.tool)
             self._metrics.bear_catalog(new)
+            self._declared.follow(new)
             asked, origin = self.services.session.asked_profile, self.services.session.origin
             self.services.session = Session(self._origin(asked, origin.agent, None), asked_profile=asked)
         self.events.emit("info", Event.CATALOG_RELOADED, sha=new.sha, tools=len(new.tools))
@@ -322,7 +323,7 @@ class Tooltel:
             return
         try:
             session = current_session() or self.services.session
-            noted = self._declared.note(profile, tuple(declarations), self._catalog)
+            noted = self._declared.note(profile, declarations, self._catalog)
             for name, properties in noted.properties.items():
                 self._metrics.know_fields(name, properties)
             for warning in noted.warnings:
@@ -334,8 +335,11 @@ class Tooltel:
                 self.events.emit(
                     "info", Event.TOOLS_OFFERED, **{self._keys[signals.PROFILE]: profile}, tools=noted.names
                 )
+            failure = noted.failure
         except Exception as error:  # noqa: BLE001 - called inside the host's model loop
-            self.guard.contain(Component.DECLARATIONS, error)
+            failure = error
+        if failure is not None:
+            self.guard.contain(Component.DECLARATIONS, failure)
 
     # --- exposition ---
 
