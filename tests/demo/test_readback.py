@@ -24,9 +24,7 @@ INF = math.inf
         ([], 0.95, None),
     ],
 )
-def test_a_quantile_is_what_prometheus_says(
-    buckets: list[tuple[float, int]], q: float, expected: float | None
-) -> None:
+def test_a_quantile_is_what_prometheus_says(buckets: list[tuple[float, int]], q: float, expected: float | None) -> None:
     assert histogram_quantile(q, buckets) == (None if expected is None else pytest.approx(expected))
 
 

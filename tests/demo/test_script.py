@@ -72,9 +72,7 @@ def test_a_shift_has_every_outcome_reason_and_kind_of_item_that_there_is() -> No
 
 def test_only_an_irreversible_tool_has_a_burst_of_errors() -> None:
     ledger = play(1, 300).ledger
-    errors = Counter(
-        {key.tool: count for key, count in ledger.settled.items() if key.outcome == Status.ERROR}
-    )
+    errors = Counter({key.tool: count for key, count in ledger.settled.items() if key.outcome == Status.ERROR})
     (tool, count), *others = errors.most_common()
     assert (tool, count) == ("payment_refund", 24)
     assert sum(count for _, count in others) <= 3

@@ -42,9 +42,7 @@ def test_the_same_arguments_give_the_same_text() -> None:
 def test_the_text_is_openmetrics_with_every_emitted_row() -> None:
     """One scrape of it: prometheus_client's parser takes the second time of a histogram for a duplicate."""
     lines = history()[0].text().splitlines(keepends=True)
-    last = [
-        line for line in lines if line.startswith("#") or float(line.rpartition(" ")[2]) == START + SECONDS
-    ]
+    last = [line for line in lines if line.startswith("#") or float(line.rpartition(" ")[2]) == START + SECONDS]
     families = list(text_string_to_metric_families("".join(last)))  # type: ignore[no-untyped-call]
     names = {sample.name for family in families for sample in family.samples}
     assert {series for row in signals.EMITTED for series in row.series} <= names

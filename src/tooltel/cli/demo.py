@@ -23,6 +23,7 @@ from tooltel.demo.script import LEAST
 from tooltel.demo.stack import HOW_TO_GET, ServerError, Stack, find_binaries
 from tooltel.demo.stage import open_stage
 from tooltel.demo.summary import about, summarize
+from tooltel.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,6 +119,9 @@ def _start_servers(choices: Choices, stage: Stage, opened: ExitStack, aside: Con
             stack = opened.enter_context(Stack(stage.catalog, metrics_port=stage.port))
         except ServerError as error:
             return Servers(None, f"no servers ran: {error}", urls)
+        except ModuleNotFoundError as error:
+            missing = MissingExtraError(error.name or "PyYAML", extra="render", purpose="rendering the rules")
+            return Servers(None, f"no servers ran: {missing}", urls)
     urls |= {"Prometheus": stack.prometheus_url, "Alertmanager": stack.alertmanager_url}
     return Servers(Live(stage, stack), "", urls)
 
@@ -138,7 +142,8 @@ def _tell(stage: Stage, servers: Servers, choices: Choices, *, said: Console, as
     # A path is there to be copied: never cut it.
     said.print(close(report, Surroundings(servers.note, servers.urls, choices.serve)), soft_wrap=True)
     if live is not None:
-        with _status(aside, "waiting until the end of the errors is noticed; Ctrl-C does not wait"):
+        waiting = _status(aside, "waiting until the end of the errors is noticed; Ctrl-C does not wait")
+        with suppress(KeyboardInterrupt), waiting:
             live.await_end()
         said.print(tell_end(live.deliveries()))
     return report

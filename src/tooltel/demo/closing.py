@@ -37,8 +37,10 @@ def tell_end(delivered: Iterable[Delivery]) -> Text:
     """Say of each page whether it is over: the last thing that the servers tell."""
     lines = [Text()]
     for page in (each for each in delivered if each.is_page):
-        end = "still open" if page.lasted is None else f"over {page.lasted:.1f} s after it arrived"
-        lines.append(Text.assemble((f"{page.told.receiver} ", LOUD), f"{about(page)}: ", (end, GOOD)))
+        if page.lasted is None:
+            lines.append(Text.assemble(("open      ", BAD), about(page)))
+        else:
+            lines.append(Text.assemble(("resolved  ", GOOD), f"{about(page)}, after {page.lasted:.1f} s"))
     return Text("\n").join(lines)
 
 

@@ -45,11 +45,16 @@ class Folder:
 
 
 class Played(NamedTuple):
-    """Which shift was played: its seed, its sessions and how many seconds it took."""
+    """
+    Which shift was played: its seed, its sessions and how many seconds it took.
+
+    `simulated` says that the waits of its tools were only added up.
+    """
 
     seed: int
     sessions: int
     seconds: float
+    simulated: bool
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ class Report:
             "seed": self.played.seed,
             "sessions": self.played.sessions,
             "seconds": round(self.played.seconds, 3),
+            "simulated": self.played.simulated,
             "calls": self.ledger.calls,
             "not_found": self.ledger.drops,
             "expected": _plain(self.ledger.tally),

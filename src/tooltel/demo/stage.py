@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tooltel.demo.desk import Desk
+from tooltel.demo.pace import SimulatedTime
 from tooltel.demo.report import Folder, Played, write_report
 from tooltel.demo.script import write_script
 from tooltel.demo.shift import Shift
@@ -42,6 +43,7 @@ class Stage:
         self._exposition = exposition
         self._telemetry = telemetry
         self._seconds = 0.0
+        self._simulated = isinstance(pace, SimulatedTime)
         desk = Desk(telemetry.tel, script.books, pace)
         desk.declare()
         self._shift = Shift(telemetry.tel, desk, pace, tracer=telemetry.tracer)
@@ -97,7 +99,7 @@ class Stage:
             self._shift.ledger,
             self.catalog,
             self.folder,
-            played=Played(self.script.seed, len(self.script.visits), self._seconds),
+            played=Played(self.script.seed, len(self.script.visits), self._seconds, self._simulated),
             delivered=None if delivered is None else tuple(delivered),
         )
 

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Group
-from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.rule import Rule
 from rich.table import Table
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from tooltel import signals
 from tooltel.demo.readback import error_ratio, troubles
-from tooltel.signals import Reason, Risk
+from tooltel.signals import Reason, Risk, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from tooltel.catalog import Owner, Tool
     from tooltel.demo.delivery import Delivery
     from tooltel.demo.judgment import Notice
-    from tooltel.demo.report import Report
+    from tooltel.demo.report import Played, Report
 
 WIDTH: Final = 80  # columns that everything fits into
 SHOWN_NAME: Final = 30  # characters of an invented name
@@ -32,6 +31,11 @@ MOST_NAMES: Final = 8  # invented names that are shown; the log has all
 
 QUIET, BAD, GOOD, LOUD = "dim", "red", "green", "bold"
 _RISKS: Final = {Risk.READ: "read", Risk.WRITE: "write", Risk.IRREVERSIBLE: "irrev."}
+_WRONG: Final[dict[str, str]] = {
+    Status.ERROR: "failed",
+    Status.TIMEOUT: "timed out",
+    Status.INVALID_ARGUMENTS: "rejected",
+}  # other outcomes are called by their names
 _LIMIT_OF_CALM: Final = 0.02  # an error ratio from which on it is shown in red
 
 
@@ -40,6 +44,7 @@ def summarize(report: Report) -> RenderableType:
     owners = [owner for owner in report.catalog.owners.values() if _tools_of(report, owner)]
     return Group(
         _headline(report),
+        _who_is_told(report),
         *(part for owner in owners for part in _owner(report, owner)),
         *(_section("What really arrived", _delivered(report.delivered)) if report.delivered is not None else ()),
         *_section("Names that are no tool", _names(report)),
@@ -53,8 +58,12 @@ def _headline(report: Report) -> Text:
     said = f"{played.sessions:,} sessions, {ledger.calls:,} calls, {ledger.drops:,} to names that are no tool"
     return Text.assemble(
         (said, LOUD),
-        (f"  (seed {played.seed}, {played.seconds:.1f} s)", QUIET),
+        (f"  (seed {played.seed}, {_time_of(played)})", QUIET),
     )
+
+
+def _time_of(played: Played) -> str:
+    return "simulated time" if played.simulated else f"{played.seconds:.1f} s"
 
 
 def _section(title: str, body: RenderableType) -> tuple[RenderableType, ...]:
@@ -85,7 +94,7 @@ def _row(report: Report, tool: Tool) -> tuple[Text, ...]:
     outcomes = report.scrape.by(signals.TOOL_CALLS, "outcome", tool=tool.name)
     p95 = report.scrape.quantile(0.95, tool.name)
     ratio = error_ratio(outcomes)
-    wrong = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in troubles(outcomes))
+    wrong = ", ".join(f"{count} {_WRONG.get(status, status)}" for status, count in troubles(outcomes))
     return (
         Text(tool.name),
         Text(_RISKS.get(Risk(tool.risk), tool.risk), BAD if tool.risk == Risk.IRREVERSIBLE else QUIET),
@@ -101,17 +110,21 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def _notices(notices: Iterable[Notice]) -> list[RenderableType]:
-    return [Padding(_notice(notice), (0, 0, 0, 2)) for notice in notices]
+def _notices(notices: list[Notice]) -> list[RenderableType]:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=8, justify="right")
+    table.add_column(width=WIDTH - 10)
+    for notice in notices:
+        said = Text.assemble((f"{notice.alert} {notice.tool or ''}".rstrip(), LOUD), f": {notice.why}")
+        table.add_row(Text(notice.severity, BAD if notice.is_page else "yellow"), said)
+    return [table] if notices else []
 
 
-def _notice(notice: Notice) -> Text:
-    return Text.assemble(
-        (f"{notice.severity} ", BAD if notice.is_page else "yellow"),
-        (notice.alert, LOUD),
-        f" {notice.tool}: " if notice.tool else ": ",
-        notice.why,
-    )
+def _who_is_told(report: Report) -> Text:
+    paged = sorted({notice.owner for notice in report.notices if notice.is_page})
+    tickets = Counter(notice.owner for notice in report.notices if not notice.is_page)
+    told = ", ".join(f"{owner} {count}" for owner, count in sorted(tickets.items()))
+    return Text.assemble(("paged ", BAD), f"{', '.join(paged) or 'nobody'}   ", ("tickets ", "yellow"), told or "none")
 
 
 # --- deliveries --------------------------------------------------------------------------------------

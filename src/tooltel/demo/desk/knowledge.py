@@ -35,15 +35,10 @@ class Knowledge:
         if BAD_SHARD in query:
             raise IndexCorruptError("shard 7 of 12 cannot be read")
         words = query.casefold().split()
-        hits = [
-            (sum(word in title.casefold() for word in words), id_, title)
-            for id_, (title, _) in ARTICLES.items()
-        ]
+        hits = [(sum(word in title.casefold() for word in words), id_, title) for id_, (title, _) in ARTICLES.items()]
         return [{"id": id_, "title": title} for _, id_, title in sorted(hits, reverse=True)[:limit]]
 
-    async def article_read(
-        self, article_id: Annotated[str, "An article's id, like a-101"]
-    ) -> AsyncIterator[str]:
+    async def article_read(self, article_id: Annotated[str, "An article's id, like a-101"]) -> AsyncIterator[str]:
         """Read one help article section by section, so that the answer can start early."""
         title, sections = ARTICLES[article_id]
         for number, section in enumerate(sections):
@@ -59,7 +54,5 @@ class Knowledge:
         """Suggest a correction of one help article; an editor of the knowledge team reviews it."""
         self._pace.wait(self._books.latency("articles", f"{article_id}/{section}"))
         if section not in ARTICLES[article_id][1]:
-            raise Rejected(
-                "section", problem="the article has no such section", expected="a heading of the article"
-            )
+            raise Rejected("section", problem="the article has no such section", expected="a heading of the article")
         return {"article": article_id, "status": "waiting for review", "characters": str(len(text))}

@@ -68,9 +68,7 @@ class Orders:
         if not re.fullmatch(r"\d{5}", postcode):
             errors.append({"field": "postcode", "problem": "no such postcode", "expected": "five digits"})
         if not re.fullmatch(r"[A-Z]{2}", country):
-            errors.append(
-                {"field": "country", "problem": "no such country", "expected": "two capital letters"}
-            )
+            errors.append({"field": "country", "problem": "no such country", "expected": "two capital letters"})
         if errors:
             return {"status": "invalid_arguments", "errors": errors}
         self._books.order(order_id).address = f"{street}, {postcode} {country}"
@@ -83,9 +81,7 @@ class Orders:
     ) -> dict[str, Any]:
         """Put one tag on many orders at once; says for each order whether the tag is on it."""
         self._pace.wait(self._books.latency("warehouse", f"{order_ids}/{tag}"))
-        results = [
-            {"order_id": id_, "status": self._tag(place, id_, tag)} for place, id_ in enumerate(order_ids)
-        ]
+        results = [{"order_id": id_, "status": self._tag(place, id_, tag)} for place, id_ in enumerate(order_ids)]
         done = all(result["status"] == "ok" for result in results)
         return {"status": "done" if done else "partial", "results": results}
 

@@ -26,9 +26,7 @@ class Payments:
         self._books = books
         self._pace = pace
 
-    async def payment_lookup(
-        self, order_id: Annotated[str, "The order's number, like o-10001"]
-    ) -> dict[str, Any]:
+    async def payment_lookup(self, order_id: Annotated[str, "The order's number, like o-10001"]) -> dict[str, Any]:
         """Look up the payments of one order: method, amount, state and earlier refunds."""
         await self._pace.pause(self._books.latency("payments", order_id))
         order = self._books.order(order_id)
@@ -51,9 +49,7 @@ class Payments:
         if amount > REFUND_LIMIT:
             raise Refused("refunds over 500.00 need a human approver", policy="refund_limit")
         if not 0 < amount <= order.total:
-            raise Rejected(
-                "amount", problem=f"{amount} is not a part of what was paid", expected=f"1 to {order.total}"
-            )
+            raise Rejected("amount", problem=f"{amount} is not a part of what was paid", expected=f"1 to {order.total}")
         if key is not None and key in order.keys:
             return {"order": order_id, "refunded": order.refunded, "replayed": True}
         if order.acquirer == DOWN:
