@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run(argv)
     except CatalogError as error:
-        for line in str(error).splitlines():
+        for line in (str(error).partition("\n")[0], *(f"  {problem}" for problem in error.problems)):
             print(clean(line, limit=_LINE_LIMIT), file=sys.stderr)
         return PROBLEMS
     except TooltelError as error:

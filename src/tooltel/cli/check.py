@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tooltel import declarations as declared
-from tooltel.artifacts.options import find_option_problems, find_override_problems
+from tooltel.artifacts import find_artifact_problems
 from tooltel.catalog.hints import Hints
 from tooltel.catalog.paths import shown
 from tooltel.cli import CANNOT_RUN, FINE, PROBLEMS
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 DEFAULT_FILE: Final = "tools.toml"
 _LINE: Final = 1000  # characters of one problem; it quotes names, which may be anything
 _COLORS: Final = {Level.ERROR: "red", Level.WARN: "yellow", Level.OFF: "cyan"}
+
+# Without these nothing can be rendered, and a process that only records runs well.
+_TO_RENDER: Final = frozenset({"no_platform_owner", "no_platform_receiver"})
 
 _EPILOG: Final = """
 \b
@@ -49,9 +52,7 @@ Exit codes:
 
 @click.command(epilog=_EPILOG)
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option(
-    "--catalog", "spec", metavar="FILE|MODULE:ATTRIBUTE", help="The same as FILE, or a Catalog in code."
-)
+@click.option("--catalog", "spec", metavar="FILE|MODULE:ATTRIBUTE", help="The same as FILE, or a Catalog in code.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--strict", is_flag=True, help="Warnings fail, too.")
 @click.option(
@@ -74,10 +75,8 @@ def check(file: str | None, spec: str | None, form: str, sent: tuple[str, ...], 
         sys.path.insert(0, str(Path.cwd()))  # a console script has its own folder there instead
     catalog, problems = read_catalog(source)
     if catalog is not None:
-        more = [*find_option_problems(catalog.render), *find_override_problems(catalog)]
-        known = {problem.path for problem in problems}
-        problems = [*problems, *locate([each for each in more if each.path not in known], source)]
-        problems += locate(_declaration_problems(catalog, sent), source)
+        more = [*_artifact_problems(catalog, problems), *_declaration_problems(catalog, sent)]
+        problems = locate([*problems, *more], source)
     elif sent:
         click.echo("the declarations were not checked: there is no catalog to hold them against", err=True)
     if form == "json":
@@ -92,6 +91,12 @@ def _exit_code(problems: Sequence[Problem], *, strict: bool) -> int:
         return CANNOT_RUN
     failing = any(problem.level is Level.ERROR or strict for problem in problems)
     return PROBLEMS if failing else FINE
+
+
+def _artifact_problems(catalog: Catalog, known: Sequence[Problem]) -> list[Problem]:
+    """What is wrong with what the catalog says of its artifacts; what it lacks for rendering only warns."""
+    found = find_artifact_problems(catalog, known=known)
+    return [replace(each, level=Level.WARN) if each.rule in _TO_RENDER else each for each in found]
 
 
 def _declaration_problems(catalog: Catalog, given: Sequence[str]) -> list[Problem]:

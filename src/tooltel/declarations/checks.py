@@ -32,7 +32,7 @@ def find_problems(catalog: Catalog, declarations: Mapping[str, Sequence[Any]]) -
         found = measure(sent)
         problems.extend(_of_profile(catalog, profile, found))
         distinct.update({(declaration.name, declaration.sha): declaration for declaration in found})
-    total = catalog.house.budget_chars
+    total = catalog.house.budget_chars if declarations else None
     problems.extend(_over_budget(catalog, key_path("catalog", "budget_chars"), total, distinct.values()))
     return problems
 

@@ -126,10 +126,13 @@ def locate(problems: Iterable[Problem], source: str, text: str | None = None) ->
     from tooltel.loading.places import Places
     from tooltel.loading.syntax import parse
 
+    problems = list(problems)
+    if not problems:
+        return []
     if text is None and not is_spec(source) and (raw := _read_text(source)[0]) is not None:
         text = parse(raw).text  # without what is no TOML, on which places would stumble
     if text is None:
-        return list(problems)
+        return problems
     places = Places(text)
     located = [
         problem
