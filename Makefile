@@ -28,6 +28,11 @@ servers: $(STAMP) ## Fetch real Prometheus and Alertmanager binaries of two gene
 demo: $(STAMP) ## Play a support desk's shift through the real wrappers, and show who would be paged
 	@$(BIN)/tooltel demo
 
+.PHONY: e2e
+e2e: $(STAMP) ## Let a tool fail 20 times, and time the page to its team through real servers (about ten minutes)
+	@$(BIN)/python tools/servers.py
+	@$(BIN)/python tools/e2e.py
+
 .PHONY: test
 test: check ## Everything: check, then the whole test suite, real servers included
 	@$(BIN)/python tools/servers.py || [ "$$TOOLTEL_NO_SKIP" != 1 ]

@@ -1,10 +1,9 @@
 """
 A real Prometheus and a real Alertmanager for a while: on loopback, in a temporary folder, with time squeezed.
 
-    with Stack(catalog, metrics_port=exposition.port) as stack:
-        stack.wait_until_ready()          # the dead-man's switch has arrived: scraping, rules and routes work
-        ...                               # make trouble
-        page = stack.pager.wait_for(first_page, seconds=10)
+    with Stack(catalog, metrics_port=exposition.port) as stack:  # about six seconds: see Stack
+        ...  # make trouble
+        page = stack.pager.wait_for(first_page, seconds=10)  # whoever is told, the pager has it
 
 `find_binaries()` says whether this machine has the servers; `HOW_TO_GET` is the line to show where it has not.
 """
