@@ -118,18 +118,14 @@ def test_a_place_that_the_catalogs_own_checks_complain_about_is_named_once() -> 
 
 def test_receivers_are_judged_by_the_version_even_where_another_option_is_wrong() -> None:
     owner = Owner("platform", page={"webhook_configs": [{"url_file": "/etc/url"}]})
-    catalog = Catalog(
-        owners=[owner], platform_owner="platform", render={"alertmanager_version": "0.33", "job": 5}
-    )
+    catalog = Catalog(owners=[owner], platform_owner="platform", render={"alertmanager_version": "0.33", "job": 5})
     assert [problem.path for problem in find_artifact_problems(catalog)] == ["render.job"]
 
 
 def test_warnings_keep_nothing_from_being_rendered() -> None:
     tool = Tool("a_tool", "platform", description="short")
     house = load(EXAMPLE).house.relaxed()
-    catalog = Catalog(
-        tools=[tool], owners=[Owner("platform", page=PAGER)], platform_owner="platform", house=house
-    )
+    catalog = Catalog(tools=[tool], owners=[Owner("platform", page=PAGER)], platform_owner="platform", house=house)
     assert render(catalog, only=["routes"])
 
 
@@ -147,9 +143,7 @@ def test_given_options_are_taken_instead_of_the_catalogs() -> None:
 def test_a_missing_package_is_told_with_the_line_that_installs_it(
     package: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [
-        name for name in sys.modules if name.split(".")[0] == package or "artifacts.dashboards" in name
-    ]:
+    for name in [name for name in sys.modules if name.split(".")[0] == package or "artifacts.dashboards" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tooltel\[render\]'"):

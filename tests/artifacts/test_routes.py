@@ -155,9 +155,7 @@ def test_receivers_are_passed_through_as_they_are() -> None:
 
 def test_a_missing_ticket_or_digest_receiver_means_the_owners_page() -> None:
     config = routes_of(PLAIN)
-    (knowledge,) = [
-        route for route in config["route"]["routes"] if route["matchers"] == ['owner="knowledge"']
-    ]
+    (knowledge,) = [route for route in config["route"]["routes"] if route["matchers"] == ['owner="knowledge"']]
     assert knowledge["receiver"] == "knowledge-page"
     assert {route["receiver"] for route in knowledge["routes"]} == {"knowledge-page"}
 
@@ -182,9 +180,7 @@ def test_no_two_owners_receivers_share_a_name() -> None:
 
 
 def test_pages_wait_least_and_digests_longest() -> None:
-    (payments,) = [
-        route for route in routes_of(PLAIN)["route"]["routes"] if route["matchers"] == ['owner="payments"']
-    ]
+    (payments,) = [route for route in routes_of(PLAIN)["route"]["routes"] if route["matchers"] == ['owner="payments"']]
     page, digest = payments["routes"]
     assert (page["group_wait"], payments["group_wait"], digest["group_wait"]) == ("10s", "1m", "10m")
     assert (page["repeat_interval"], payments["repeat_interval"], digest["repeat_interval"]) == (
@@ -225,8 +221,7 @@ def test_security_alerts_reach_their_owner_by_the_label_alone(servers: Servers, 
 
 def test_an_inhibit_rule_has_no_name_which_older_alertmanagers_refuse() -> None:
     assert all(
-        set(rule) <= {"source_matchers", "target_matchers", "equal"}
-        for rule in routes_of(PLAIN)["inhibit_rules"]
+        set(rule) <= {"source_matchers", "target_matchers", "equal"} for rule in routes_of(PLAIN)["inhibit_rules"]
     )
 
 

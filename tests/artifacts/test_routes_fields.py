@@ -104,9 +104,7 @@ def test_the_table_holds_exactly_the_fields_of_a_real_alertmanager(
         assert UNKNOWN.search(complaint(servers, nested(table, {}), tmp_path)), "the table came later"
 
 
-def test_every_integration_holds_exactly_the_fields_of_a_real_alertmanager(
-    servers: Servers, tmp_path: Path
-) -> None:
+def test_every_integration_holds_exactly_the_fields_of_a_real_alertmanager(servers: Servers, tmp_path: Path) -> None:
     version = version_of(servers)
     for integration, since in INTEGRATIONS.items():
         if since <= version:
@@ -118,14 +116,10 @@ def test_the_integrations_are_exactly_those_of_a_real_alertmanager(servers: Serv
     names = [name for name in candidates(servers) if name.endswith("_configs")]
     said = complaint(servers, with_receiver(dict.fromkeys([*names, "no_such_configs"])), tmp_path)
     version = version_of(servers)
-    assert set(names) - set(UNKNOWN.findall(said)) == {
-        name for name, since in INTEGRATIONS.items() if since <= version
-    }
+    assert set(names) - set(UNKNOWN.findall(said)) == {name for name, since in INTEGRATIONS.items() if since <= version}
 
 
-def test_what_an_integration_needs_is_what_a_real_alertmanager_demands(
-    servers: Servers, tmp_path: Path
-) -> None:
+def test_what_an_integration_needs_is_what_a_real_alertmanager_demands(servers: Servers, tmp_path: Path) -> None:
     version = version_of(servers)
     for integration in (name for name, since in INTEGRATIONS.items() if since <= version):
         body = BODIES[integration]
@@ -139,9 +133,7 @@ def test_what_an_integration_needs_is_what_a_real_alertmanager_demands(
                 assert complaint(servers, with_receiver({integration: [lacking]}, **top), tmp_path) == ""
 
 
-def test_a_value_and_its_file_exclude_each_other_for_a_real_alertmanager(
-    servers: Servers, tmp_path: Path
-) -> None:
+def test_a_value_and_its_file_exclude_each_other_for_a_real_alertmanager(servers: Servers, tmp_path: Path) -> None:
     version = version_of(servers)
     for integration, body in BODIES.items():
         for field in known(body, integration, version) if INTEGRATIONS[integration] <= version else ():

@@ -15,9 +15,7 @@ PAGER = {"pagerduty_configs": [{"routing_key_file": "/etc/key"}]}
 
 def problems(body: Any, version: str = "0.25", **options: Any) -> list[tuple[str, str]]:
     """Rule and path of each problem of an owner with *body* as page receiver."""
-    catalog = Catalog(
-        owners=[Owner("platform", page=PAGER), Owner("team", page=body)], platform_owner="platform"
-    )
+    catalog = Catalog(owners=[Owner("platform", page=PAGER), Owner("team", page=body)], platform_owner="platform")
     found = find_receiver_problems(catalog, RenderOptions(alertmanager_version=version, **options))
     return [(problem.rule, problem.path) for problem in found]
 
@@ -69,11 +67,7 @@ def test_an_integration_that_came_later_is_refused_for_an_older_alertmanager() -
             [("unknown_field", "owners.team.page.webhook_configs[0].http_config.tls")],
         ),
         (
-            {
-                "webhook_configs": [
-                    {"url": "http://host", "http_config": {"basic_auth": {"username_file": "/u"}}}
-                ]
-            },
+            {"webhook_configs": [{"url": "http://host", "http_config": {"basic_auth": {"username_file": "/u"}}}]},
             [
                 (
                     "newer_alertmanager",

@@ -38,9 +38,7 @@ def test_the_first_run_writes_everything_and_the_second_nothing(
     assert ": 0 written, " in out
 
 
-def test_check_is_content_with_what_was_just_rendered(
-    rendered: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_is_content_with_what_was_just_rendered(rendered: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "--catalog", EXAMPLE, "--out", rendered, "--check")
     assert code == 0
     assert out.endswith(": all as rendered\n")
@@ -81,15 +79,11 @@ def test_a_part_is_rendered_alone(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert not (tmp_path / "dashboards").exists()
 
 
-def test_a_partial_check_takes_nothing_for_left_over(
-    rendered: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_partial_check_takes_nothing_for_left_over(rendered: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--catalog", EXAMPLE, "--out", rendered, "--only", "routes", "--check")[0] == 0
 
 
-def test_a_file_that_somebody_wrote_is_not_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_somebody_wrote_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = tmp_path / "alerts/alertmanager.yml"
     own.parent.mkdir()
     own.write_text("route: {receiver: ours}\n")
@@ -114,10 +108,7 @@ def test_every_problem_is_told_with_file_and_line_and_nothing_is_written(
     assert code == 1
     assert out == ""
     assert f"2 problems in {catalog}:" in err
-    assert (
-        f"{catalog}:5: error: owners.platform.page.webhook_configs[0].url_file: Alertmanager 0.25 has no"
-        in err
-    )
+    assert f"{catalog}:5: error: owners.platform.page.webhook_configs[0].url_file: Alertmanager 0.25 has no" in err
     assert f"{catalog}:8: error: render.job: " in err
     assert not (tmp_path / "out").exists()
 
@@ -137,9 +128,7 @@ def test_a_catalog_made_in_code_is_rendered(
     assert "own_tools" in (tmp_path / "alerts/alertmanager.yml").read_text().splitlines()[0]
 
 
-def test_the_report_for_machines_says_what_was_written(
-    rendered: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_for_machines_says_what_was_written(rendered: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (rendered / "alerts/alertmanager.yml").unlink()
     arguments = ("--catalog", EXAMPLE, "--out", rendered, "--format", "json")
     code, out, _ = run(capsys, *arguments, "--check")

@@ -24,9 +24,9 @@ Renderer = Callable[["Catalog", RenderOptions], dict[str, str]]
 
 
 def _rules(catalog: Catalog, options: RenderOptions) -> dict[str, str]:
-    from tooltel.artifacts.rules import render_rules
+    from tooltel.artifacts.rules import render_rule_tests, render_rules
 
-    return render_rules(catalog, options)
+    return {**render_rules(catalog, options), **render_rule_tests(catalog, options)}
 
 
 def _routes(catalog: Catalog, options: RenderOptions) -> dict[str, str]:
@@ -47,9 +47,7 @@ RENDERERS: Final[Mapping[str, Renderer]] = MappingProxyType(
 KINDS: Final = tuple(RENDERERS)
 
 
-def render(
-    catalog: Catalog, options: RenderOptions | None = None, *, only: Collection[str] = ()
-) -> dict[str, str]:
+def render(catalog: Catalog, options: RenderOptions | None = None, *, only: Collection[str] = ()) -> dict[str, str]:
     """
     Render everything that goes with *catalog*: {path below the repository's root: text}.
 
@@ -88,9 +86,5 @@ def _readable(catalog: Catalog, problems: Collection[Problem]) -> RenderOptions:
     wrong = {problem.path for problem in problems}
     names = {each.name for each in fields(RenderOptions)} - {"alerts"}
     return RenderOptions(
-        **{
-            key: value
-            for key, value in catalog.render.items()
-            if key in names and f"render.{key}" not in wrong
-        }
+        **{key: value for key, value in catalog.render.items() if key in names and f"render.{key}" not in wrong}
     )

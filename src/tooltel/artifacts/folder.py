@@ -62,9 +62,7 @@ def write(changes: Collection[Change], folder: Path) -> list[str]:
     """
     for change in changes:
         if change.difference is Difference.FOREIGN:
-            raise FileExistsError(
-                None, "was not written by `tooltel render`: move it away", str(folder / change.path)
-            )
+            raise FileExistsError(None, "was not written by `tooltel render`: move it away", str(folder / change.path))
     written = []
     for change in changes:
         if change.new is not None:

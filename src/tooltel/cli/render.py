@@ -96,9 +96,7 @@ def _report(
 def _print_written(changes: Sequence[Change], files: int, out: Path) -> None:
     for change in changes:
         if change.new is not None:
-            click.echo(
-                f"{'new' if change.old is None else 'changed'}  {clean(out / change.path, limit=_WIDTH)}"
-            )
+            click.echo(f"{'new' if change.old is None else 'changed'}  {clean(out / change.path, limit=_WIDTH)}")
     _print_left_over(changes)
     written = sum(change.new is not None for change in changes)
     click.echo(f"{files} files: {written} written, {files - written} unchanged")
@@ -113,9 +111,7 @@ def _print_check(changes: Sequence[Change], files: int, source: str) -> None:
                 click.echo(f"  {clean(line, limit=_WIDTH)}")
     _print_left_over(changes)
     if changes:
-        click.echo(
-            f"not as rendered from {clean(source, limit=_WIDTH)}: run tooltel render and commit what it wrote"
-        )
+        click.echo(f"not as rendered from {clean(source, limit=_WIDTH)}: run tooltel render and commit what it wrote")
     else:
         click.echo(f"{files} files: all as rendered")
 

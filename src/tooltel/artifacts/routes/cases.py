@@ -77,12 +77,8 @@ def _fleet_cases(scope: Labels, options: RenderOptions) -> Iterator[Case]:
     yield _heard("a target that is down mutes no silence of a tool", silent, target)
     yield _heard("a fleet that is down mutes nothing else", {**silent, ALERTNAME: "SomethingElse"}, down)
     for label in scope:
-        yield _heard(
-            f"a fleet that is down mutes nothing of another {label}", silent, {**down, label: "another"}
-        )
-        yield _heard(
-            f"a fleet down mutes nothing where both lack {label}", *_both_without(label, silent, down)
-        )
+        yield _heard(f"a fleet that is down mutes nothing of another {label}", silent, {**down, label: "another"})
+        yield _heard(f"a fleet down mutes nothing where both lack {label}", *_both_without(label, silent, down))
 
 
 def _reaches(name: str, labels: Labels, receiver: str) -> Case:

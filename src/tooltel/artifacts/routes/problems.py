@@ -90,9 +90,7 @@ class _Check:
     def body_problems(self, body: object, path: Path) -> Iterator[Problem]:
         """Problems of a receiver without its name: lists of integrations."""
         if not isinstance(body, Mapping):
-            yield _malformed(
-                path, "a table of lists as Alertmanager has them: { webhook_configs = [{ ... }] }"
-            )
+            yield _malformed(path, "a table of lists as Alertmanager has them: { webhook_configs = [{ ... }] }")
             return
         for integration, entries in body.items():
             place = (*path, str(integration))
@@ -127,9 +125,7 @@ class _Check:
             elif since > self._version:
                 yield self._too_new(field, since, place)
             elif field.endswith(FILE) and (plain := field.removesuffix(FILE)) in given:
-                yield Problem(
-                    "conflicting_fields", key_path(*place), f"{plain} is given, too", f"keep {field} alone"
-                )
+                yield Problem("conflicting_fields", key_path(*place), f"{plain} is given, too", f"keep {field} alone")
             if inner := table_of(table, field):
                 yield from self._inner_problems(value, inner, place)
 

@@ -38,9 +38,7 @@ class Receivers:
             raise ValueError("no platform owner with a page receiver: find_receiver_problems() says so")
         owners = [owner for _, owner in sorted(catalog.owners.items())]
         given = {f"{owner.name}-{kind}": getattr(owner, kind) for owner in owners for kind in KINDS}
-        return cls(
-            {**{name: body for name, body in given.items() if body}, WATCHDOG: options.deadman}, platform
-        )
+        return cls({**{name: body for name, body in given.items() if body}, WATCHDOG: options.deadman}, platform)
 
     def named(self, owner: Owner, kind: str) -> str:
         """
