@@ -246,8 +246,9 @@ class Call:
     def leave(self) -> None:
         """Leave the step: what runs next is the consumer's code, or the end."""
         try:
-            self._left = now = self.services.clock()
+            now = self.services.clock()
             self.seconds += now - self._entered
+            self._left = now  # last: what cannot be subtracted is no time
         except Exception as error:  # noqa: BLE001 - a clock may also return nonsense
             self.services.guard.contain(Component.CLOCK, error)
         finally:
