@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token, copy_context
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
-from opentelemetry.context import attach, detach
+from opentelemetry.context import attach, detach, get_current
 
 from tooltel import outcome as outcomes
 from tooltel.misfits import find_misfits, was_raised_by_calling
@@ -414,6 +414,8 @@ class Stream(Call):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if self.context is not None:
+            self.context = get_current()  # what the tool keeps open across its steps stays current in them
         self.leave()
 
     def passed(self) -> None:

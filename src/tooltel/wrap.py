@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, Final, TypeVar
@@ -183,7 +184,7 @@ def _async_generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., 
                 inner = fn(*args, **kwargs)
             finally:
                 stream.leave()
-            resume: Callable[[], Awaitable[Any]] = inner.__anext__
+            resume: Callable[[], Awaitable[Any]] = functools.partial(_first_step, inner)
             while True:
                 try:
                     with stream:
@@ -207,3 +208,18 @@ def _async_generator(fn: Callable[..., Any], binding: Binding) -> Callable[..., 
         stream.settle()
 
     return shell
+
+
+def _first_step(inner: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
+    # An event loop takes note of a generator at its first step, and closes what it knows of when it shuts down. The
+    # shell closes this one: the loop would do it out of the call's context, and both at once is an error.
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, _let_go)
+    try:
+        return inner.__anext__()
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+
+
+def _let_go(inner: AsyncGenerator[Any, Any]) -> None:
+    """Without its loop a generator cannot be closed; with this hook Python doesn't try."""
