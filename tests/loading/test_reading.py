@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -173,10 +172,11 @@ def test_a_path_that_no_file_can_have_is_a_problem() -> None:
     assert only(read("tools\0.toml")[1]).rule in UNREADABLE
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_a_problem(file: Path) -> None:
-    write(file, GOOD).chmod(0)
-    assert "Permission" in only(read(file)[1]).what
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that even root cannot read")
+def test_a_file_that_cannot_be_read_is_a_problem() -> None:
+    problem = only(read("/proc/self/mem")[1])
+    assert problem.rule in UNREADABLE
+    assert problem.what.startswith("cannot be read: ")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing yet\n"])
@@ -236,7 +236,7 @@ def test_what_is_wrong_after_a_broken_line_is_found_too(file: Path) -> None:
 def test_a_file_broken_everywhere_is_given_up_in_time(file: Path) -> None:
     lines = [f"[tools.tool_{number}]\nowner = platform\n" for number in range(20_000)]
     problems = read(write(file, "".join(lines)))[1]
-    assert 10 < len(problems) < 200
+    assert 5 < len(problems) < 200
 
 
 # --- raising -----------------------------------------------------------------------------------------------

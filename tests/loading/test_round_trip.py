@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.loading.writing import catalogs, layouts, write
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from tooltel.catalog import Catalog
 
 
+# A catalog has many parts to draw, and a shared machine's pauses are not the code's.
+unhurried = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+
+
+@unhurried
 @given(catalogs(), layouts)
 def test_a_catalog_that_is_written_as_toml_loads_equal(catalog: Catalog, layout: Mapping[str, bool]) -> None:
     assert find_problems(catalog) == []
@@ -37,6 +42,7 @@ def _said(catalog: Catalog) -> dict[str, Any]:
     }
 
 
+@unhurried
 @given(catalogs(), layouts)
 def test_the_line_of_every_key_is_known(catalog: Catalog, layout: Mapping[str, bool]) -> None:
     written = write(catalog, layout)
@@ -54,6 +60,7 @@ def test_any_bytes_give_a_catalog_or_problems_and_never_an_exception(data: bytes
     assert all(problem.file == str(path) for problem in problems)
 
 
+@unhurried
 @given(catalogs(), layouts, st.data())
 def test_a_catalog_that_is_cut_up_gives_problems_with_lines_and_never_an_exception(
     catalog: Catalog, layout: Mapping[str, bool], data: st.DataObject

@@ -11,9 +11,7 @@ from tooltel.text import clean
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_LOOKUPS: Final = (
-    200  # different names looked up per catalog: a file that is wrong everywhere must not take minutes
-)
+_LOOKUPS: Final = 200  # different names looked up per catalog: a file that is wrong everywhere must not take minutes
 _LISTED: Final = 8  # names that are listed where nothing is near
 
 

@@ -33,7 +33,7 @@ _LOCAL: Final = ("Invalid", "Expected newline", "Illegal character", "Unescaped"
 _ASSIGNMENT: Final = re.compile(r"(\s*[^=#\[\s][^=\n]*=).*")
 _CONFLICT: Final = re.compile(r"(?:<{7}|={7}|>{7})(?: .*)?$")
 _HEADER: Final = re.compile(r"\s*\[{1,2}[^\[\],]+\]{1,2}\s*(?:#.*)?")
-_PATIENCE: Final = 30_000_000  # characters parsed again and again before the rest of a broken file is given up
+_PATIENCE: Final = 10_000_000  # characters parsed again and again before the rest of a broken file is given up
 
 
 class Parsed(NamedTuple):

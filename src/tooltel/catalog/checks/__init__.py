@@ -41,9 +41,7 @@ def find_tool_problems(catalog: Catalog, tool: Tool) -> list[Problem]:
     """
     names = {tool.name, *tool.aliases, *tool.retired}
     clashing = {
-        other.name: other
-        for other in catalog.tools.values()
-        if not names.isdisjoint((*other.aliases, *other.retired))
+        other.name: other for other in catalog.tools.values() if not names.isdisjoint((*other.aliases, *other.retired))
     }
     clashing |= {name: catalog.tools[name] for name in names if name in catalog.tools}
     tools = {**clashing, tool.name: tool}

@@ -33,9 +33,7 @@ def find_log_problems(catalog: Catalog) -> Iterator[Problem]:
 def _source(source: Source, formats: Hints) -> Iterator[Problem]:
     path = ("sidecar", "sources", source.name)
     if not source.files or "" in source.files:
-        yield Problem(
-            "no_files", key_path(*path, "files"), "names no file", 'write files = ["/var/log/agent/*.log"]'
-        )
+        yield Problem("no_files", key_path(*path, "files"), "names no file", 'write files = ["/var/log/agent/*.log"]')
     if source.format not in FORMATS:
         fix = formats.fix(source.format)
         yield Problem("unknown_format", key_path(*path, "format"), f"no format {shown(source.format)}", fix)

@@ -71,9 +71,7 @@ def _unsafe(name: str, kind: type, *place: str) -> Iterator[Problem]:
     if found := flaw(name):
         yield Problem("unsafe_name", key_path(*place), *found)
     elif name in RESERVED[kind]:
-        yield Problem(
-            "reserved_name", key_path(*place), f"{shown(name)} means something else in labels", "rename it"
-        )
+        yield Problem("reserved_name", key_path(*place), f"{shown(name)} means something else in labels", "rename it")
 
 
 def _listed(names: tuple[str, ...], kind: type, *place: str) -> Iterator[Problem]:
@@ -82,9 +80,7 @@ def _listed(names: tuple[str, ...], kind: type, *place: str) -> Iterator[Problem
             yield from _unsafe(name, kind, *place)
     if len(names) > 1 and len(set(names)) < len(names):
         twice = sorted({shown(name) for name in names if names.count(name) > 1})
-        yield Problem(
-            "repeated_value", key_path(*place), f"{', '.join(twice)} is listed twice", "list it once"
-        )
+        yield Problem("repeated_value", key_path(*place), f"{', '.join(twice)} is listed twice", "list it once")
 
 
 def _version(noun: Tool | McpServer, section: str) -> Iterator[Problem]:
@@ -130,9 +126,7 @@ def _duplicates(catalog: Catalog) -> Iterator[Problem]:
         yield duplicate(path, getattr(lost, "owner", None), getattr(kept, "owner", None))
 
 
-def duplicate(
-    path: str, first_owner: object, second_owner: object, *, first_line: int | None = None
-) -> Problem:
+def duplicate(path: str, first_owner: object, second_owner: object, *, first_line: int | None = None) -> Problem:
     """The problem that *path* is declared twice, naming the owners and where the first one stands."""
     where = f"first in line {first_line}" if first_line else "two have this name"
     if first_owner is None and second_owner is None:

@@ -27,9 +27,7 @@ def find_old_name_problems(catalog: Catalog) -> Iterator[Problem]:
                     seen[old] = (noun, tool.name, tool.owner)
 
 
-def _clash(
-    catalog: Catalog, tool: str, old: str, seen: dict[str, tuple[str, str, str]]
-) -> tuple[str, str] | None:
+def _clash(catalog: Catalog, tool: str, old: str, seen: dict[str, tuple[str, str, str]]) -> tuple[str, str] | None:
     if old == tool:
         return "is the tool's own name", "remove it"
     if taken := catalog.tools.get(old):

@@ -26,9 +26,10 @@ KINDS: Final = tuple(
 # Fields of type Secret or SecretURL in Alertmanager's configuration, below any kind of receiver, that have a
 # sibling which names a file.
 _SECRETS: Final = frozenset({
-    "alert_source_token", "api_key", "api_secret", "app_token", "auth_password", "auth_secret",
-    "bearer_token", "bot_token", "client_secret", "credentials", "password", "routing_key", "service_key",
-    "slack_api_url", "token", "token_id", "user_key", "webhook_url",
+    "alert_source_token", "api_key", "api_secret", "app_token", "auth_password", "auth_secret", "bearer_token",
+    "bot_token", "client_certificate_key", "client_secret", "credentials", "mattermost_webhook_url", "password",
+    "rocketchat_token_id", "routing_key", "service_key", "slack_api_url", "token", "token_id", "user_key",
+    "webhook_url",
 })  # fmt: skip
 # The same word is a secret in one kind of receiver and none in another.
 _SECRETS_OF: Final = {"slack_configs": frozenset({"api_url"})}
@@ -79,17 +80,13 @@ def _receiver(receiver: Mapping[Any, Any], path: tuple[str, ...], kinds: Hints) 
             continue
         for index, config in enumerate(configs):
             if not isinstance(config, Mapping):
-                yield Problem(
-                    "receiver", key_path(*place, index), "is no table", f"write {kind} = [{{ ... }}]"
-                )
+                yield Problem("receiver", key_path(*place, index), "is no table", f"write {kind} = [{{ ... }}]")
             yield from _secrets(config, (*place, index), str(kind))
 
 
 def _unknown_kind(kind: str, place: tuple[str, ...], kinds: Hints) -> Problem:
     if kind == "name":
-        return Problem(
-            "receiver", key_path(*place), "receivers have no name here", "remove it: rendering names them"
-        )
+        return Problem("receiver", key_path(*place), "receivers have no name here", "remove it: rendering names them")
     return Problem("receiver", key_path(*place), "is no kind of receiver", kinds.fix(kind))
 
 

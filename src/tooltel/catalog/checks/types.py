@@ -40,13 +40,10 @@ def settle_types(catalog: Catalog) -> tuple[list[Problem], Catalog]:
     problems: list[Problem] = []
     changed: dict[str, Any] = {}
     for field, section in _SECTIONS.items():
-        nouns = [
-            _settled(noun, (*section, str(noun.name)), problems) for noun in getattr(catalog, field).values()
-        ]
+        nouns = [_settled(noun, (*section, str(noun.name)), problems) for noun in getattr(catalog, field).values()]
         changed[field] = nouns
     changed["signatures"] = [
-        _settled(signature, ("signatures", place), problems)
-        for place, signature in enumerate(catalog.signatures)
+        _settled(signature, ("signatures", place), problems) for place, signature in enumerate(catalog.signatures)
     ]
     changed["house"] = _settled(catalog.house, ("catalog",), problems)
     for field, shape in _SETTINGS.items():
