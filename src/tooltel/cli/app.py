@@ -32,9 +32,7 @@ class Verb(NamedTuple):
 VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
         "check": Verb("tooltel.cli.check:check", "Find every problem of a catalog."),
-        "render": Verb(
-            "tooltel.cli.render:render", "Write dashboards, rules and routes of a catalog.", "cli,render"
-        ),
+        "render": Verb("tooltel.cli.render:render", "Write dashboards, rules and routes of a catalog.", "cli,render"),
         "demo": Verb("tooltel.cli.demo:demo", "Play a shift of a support desk and show what was recorded."),
     }
 )
