@@ -47,19 +47,21 @@ class Session:
     """
     One conversation: what every call in it carries.
 
-    `profile` is the bounded label; `key` identifies the session in the memory of repeated calls (None: a process
-    default, which is no conversation). `spans` is a cache of span names and attributes, by tool, for the recorder.
+    `key` identifies the session in the memory of repeated calls (None: a process default, which is no conversation).
+    `within` is the call whose tool runs it, as of a sub-agent. `spans` is a cache of span names and attributes, by
+    tool, for the recorder.
     """
 
-    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "spans")
+    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "spans", "within")
 
     def __init__(
-        self, origin: Origin, *, asked_profile: str | None = None, key: Hashable = None, parent: str | None = None
+        self, origin: Origin, *, asked_profile: str | None = None, key: Hashable = None, within: Call | None = None
     ) -> None:
         self.origin = origin
         self.asked_profile = asked_profile
         self.key = key
-        self.parent = parent
+        self.within = within
+        self.parent = within.tool.name if within is not None else None
         self.spans: dict[str, tuple[Tool, str, Mapping[str, str]]] = {}
         self.offered: tuple[str, ...] | None = None
 
@@ -70,7 +72,7 @@ _current: ContextVar[Call | Session | None] = ContextVar("tooltel", default=None
 def current_call() -> Call | None:
     """The call whose step is running in this context, or None."""
     now = _current.get()
-    return now if isinstance(now, Call) else None
+    return now.within if isinstance(now, Session) else now
 
 
 def current_session() -> Session | None:

@@ -7,15 +7,16 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, overload
 
 from opentelemetry import trace
 
 from tooltel import declaring, signals, wrapping
 from tooltel._version import version as VERSION  # noqa: N812 - a constant of the package
-from tooltel.call import Binding, Block, Services, Session, current_session, entered
+from tooltel.call import Binding, Block, Services, Session, current_call, current_session, entered
 from tooltel.catalog import Catalog, Tool
 from tooltel.errors import CatalogError, NotConfiguredError, Problem
 from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, wsgi_app
@@ -251,14 +252,19 @@ class Tooltel:
         default = self.services.session
         asked = default.asked_profile if profile is None else profile
         agent = default.origin.agent if agent is None else agent
-        key = object() if id is None else clean(id)
-        return entered(Session(self._origin(asked, agent, id), asked_profile=asked, key=key, parent=_parent_name()))
+        session_id = None if id == "" else id
+        origin, key = self._origin(asked, agent, session_id), _session_key(session_id)
+        return entered(Session(origin, asked_profile=asked, key=key, within=current_call()))
 
     def _origin(self, profile: str | None, agent: str | None, session_id: str | None) -> Origin:
         label = self._catalog.profile_label(profile)
         if profile is not None and label != profile:
             self._warn_once(f"profile {clean(profile)!r} is not in the catalog; its calls are recorded as {label!r}")
         return Origin(label, None if agent is None else clean(agent), None if session_id is None else clean(session_id))
+
+    def origin(self) -> Origin:
+        """Where a call made now would come from: the session of this context, or the process default."""
+        return (current_session() or self.services.session).origin
 
     def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str | None = None) -> Block:
         """
@@ -403,10 +409,18 @@ class Tooltel:
 
 
 def _parent_name() -> str | None:
-    from tooltel.call import current_call
-
     call = current_call()
     return call.tool.name if call is not None else None
+
+
+def _session_key(session_id: str | None) -> Hashable:
+    """What tells sessions apart, in bounded memory; a session without an id is like no other."""
+    if session_id is None:
+        return object()
+    text = str(session_id)
+    if len(text) <= signals.NAME_LIMIT:
+        return text
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _attribute_keys(settings: Settings) -> Mapping[str, str]:
