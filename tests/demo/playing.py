@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 def play(seed: int, sessions: int) -> Report:
     """The report of a shift in simulated time; shared by all who ask: look, don't touch."""
     folder = Path(tempfile.mkdtemp(prefix="tooltel-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with open_stage(seed, sessions, SimulatedTime(), out=folder) as stage:
         stage.play()
         return stage.report()
