@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from tests.artifacts.amtool import complaint_of_file, routed
+from tooltel.artifacts import render
+from tooltel.artifacts.folder import compare, write
 from tooltel.artifacts.options import RenderOptions
 from tooltel.artifacts.routes import CONFIG, TESTS, render_routes
 from tooltel.artifacts.routes.config import build_config
@@ -118,6 +120,13 @@ def test_amlint_finds_nothing_but_what_is_argued_here(case: str, tmp_path: Path)
     path.write_text(render_routes(*CASES[case])[CONFIG], encoding="utf-8")
     found = json.loads(amlint(tmp_path, "check", "--strict", "--format=json", path.name).stdout)
     assert {(finding["code"], finding["where"]) for finding in found} == ARGUED[case]
+
+
+def test_amlint_finds_every_alert_of_the_routes_in_the_rules(tmp_path: Path) -> None:
+    write(compare(render(PLAIN, only=("rules", "routes")), tmp_path), tmp_path)
+    said = amlint(tmp_path, "check", "--strict", "--format=json", "--rules=alerts/rules/*.yml", CONFIG).stdout
+    known = {*ARGUED["plain"], ("alert-hits-default-receiver", "route")}  # their owner is a label of their series
+    assert {(finding["code"], finding["where"]) for finding in json.loads(said)} == known
 
 
 @pytest.mark.parametrize(
@@ -229,7 +238,9 @@ def test_every_label_in_equal_is_demanded_of_source_and_target() -> None:
     for options in (RenderOptions(), FLEET):
         for rule in routes_of(PLAIN, options)["inhibit_rules"]:
             for side in ("source_matchers", "target_matchers"):
-                assert {f'{label}!=""' for label in rule.get("equal", [])} <= set(rule[side])
+                demanded = {f'{label}!=""' for label in rule.get("equal", []) if label != "alertname"}
+                assert demanded <= set(rule[side])
+                assert any(each.startswith("alertname=") for each in rule[side])
 
 
 # --- texts -------------------------------------------------------------------------------------------

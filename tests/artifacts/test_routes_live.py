@@ -61,7 +61,7 @@ def states(address: str, run: str) -> set[str]:
 def muted(address: str, case: dict[str, Any], run: str) -> bool:
     """Whether the case's alert is muted while its `firing` alerts are there."""
     page = {
-        "alertname": "Canary",
+        "alertname": "TooltelCanary",
         "owner": run,
         "tool": "t",
         "cluster": "one",

@@ -63,6 +63,8 @@ def _page_cases(same: Labels, options: RenderOptions) -> Iterator[Case]:
     yield _heard("a ticket mutes no page", page, ticket)
     for label in (ALERTNAME, *same):
         yield _heard(f"a page mutes no ticket of another {label}", ticket, {**page, label: "another"})
+    theirs = [{**alert, ALERTNAME: "SomebodyElses"} for alert in (ticket, page)]
+    yield _heard("nobody else's page mutes anything", *theirs)
     for label in same:
         yield _heard(f"a page mutes no ticket where both lack {label}", *_both_without(label, ticket, page))
 

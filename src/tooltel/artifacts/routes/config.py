@@ -105,14 +105,15 @@ def _inhibit(options: RenderOptions) -> list[Node]:
     A label that two alerts both lack counts as equal. So every label in `equal` is also demanded, non-empty,
     of source and target; without that a page about one thing would mute tickets about everything else.
     """
-    scope = scope_labels(options)
+    ours = matcher(ALERTNAME, f"{options.alert_prefix}.+", "=~")
     page, ticket = matcher(SEVERITY, PAGE), matcher(SEVERITY, TICKET)
     fleet = matcher(ALERTNAME, options.alert_name("FleetDown"))
     parts = matcher(ALERTNAME, "|".join(map(options.alert_name, MUTED_BY_FLEET_DOWN)), "=~")
-    return [_rule(page, ticket, (ALERTNAME, OWNER, TOOL, *scope)), _rule(fleet, parts, scope)]
+    scope = scope_labels(options)
+    return [_rule([ours, page], [ours, ticket], (ALERTNAME, OWNER, TOOL, *scope)), _rule([fleet], [parts], scope)]
 
 
-def _rule(source: str, target: str, equal: tuple[str, ...]) -> Node:
-    present = [matcher(label, "", "!=") for label in equal]
-    rule: Node = {"source_matchers": [source, *present], "target_matchers": [target, *present]}
+def _rule(source: list[str], target: list[str], equal: tuple[str, ...]) -> Node:
+    present = [matcher(label, "", "!=") for label in equal if label != ALERTNAME]  # both sides match it already
+    rule: Node = {"source_matchers": [*source, *present], "target_matchers": [*target, *present]}
     return {**rule, "equal": list(equal)} if equal else rule
