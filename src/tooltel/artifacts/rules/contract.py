@@ -58,9 +58,9 @@ def _renamed(book: Book) -> Iterator[Alert]:
         yield Alert(
             "ToolRenamedCalled", each, _missing(book, each, MISSING, Reason.RENAMED),
             f"Old name {said('requested')} is still called",
-            f"{COUNT} calls of profile {said(PROFILE)} asked for {said('requested')}, a retired name of a "
-            f"tool of {said(OWNER)}, within {each.settings.window}, and reached nothing: some prompt, memory "
-            "or session still knows the old name.",
+            f"Calls of profile {said(PROFILE)} for {said('requested')}, a retired name of a tool of "
+            f"{said(OWNER)}, within {each.settings.window}: {COUNT}. They reached nothing; some prompt, "
+            "memory or session still knows the old name.",
             PROFILE_PANEL,
         )  # fmt: skip
 
@@ -70,9 +70,9 @@ def _misplaced(book: Book) -> Iterator[Alert]:
         yield Alert(
             "ToolNotInProfile", each, _missing(book, each, MISSING, Reason.NOT_IN_PROFILE),
             f"Profile {said(PROFILE)} calls {said('requested')}, which it does not have",
-            f"{COUNT} calls of profile {said(PROFILE)} asked for {said('requested')} of {said(OWNER)} within "
-            f"{each.settings.window}. The tool exists, but not in this profile: either the profile lacks it, "
-            "or a prompt speaks of a tool that this agent should not know.",
+            f"Calls of profile {said(PROFILE)} for {said('requested')} of {said(OWNER)} within "
+            f"{each.settings.window}: {COUNT}. The tool exists, but not in this profile: either the profile "
+            "lacks it, or a prompt speaks of a tool that this agent should not know.",
             PROFILE_PANEL,
         )  # fmt: skip
 
@@ -83,8 +83,8 @@ def _invented(book: Book) -> Iterator[Alert]:
         yield Alert(
             "ToolInvented", each, _missing(book, each, by, Reason.UNKNOWN, Reason.EMPTY),
             f"Profile {said(PROFILE)} calls tools that do not exist",
-            f"{COUNT} calls of profile {said(PROFILE)} within {each.settings.window} asked for a name that "
-            f"no tool has or had ({said('reason')}). The exact names are in the log events "
+            f"Calls of profile {said(PROFILE)} for a name that no tool has or had ({said('reason')}) within "
+            f"{each.settings.window}: {COUNT}. The exact names are in the log events "
             f"{signals.Event.TOOL_NOT_FOUND}, with the nearest known name of each.",
             PROFILE_PANEL,
         )  # fmt: skip
@@ -194,7 +194,7 @@ def _unowned(book: Book) -> Iterator[Alert]:
         yield Alert(
             "ToolWithoutOwner", each, lost,
             f"{said(TOOL)} has no owner",
-            f"{COUNT} calls of {said(TOOL)} were counted, and the catalog does not hold it: its pages would "
+            f"The catalog does not hold {said(TOOL)}, and it is called: {COUNT} times so far. Its pages would "
             "reach nobody who knows it, and it has no risk, no profile and no objective. Add it to the "
             "catalog.",
             Panel(links.FLEET), Recipient.PLATFORM,

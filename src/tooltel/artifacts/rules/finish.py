@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Final
 
-from tooltel.artifacts.rules.book import Alert, Book, Group, Recipient
+from tooltel.artifacts.rules.book import OWNER, TOOL_OWNER, Alert, Book, Group, Recipient
 from tooltel.artifacts.rules.texts import literal
 from tooltel.errors import SignalError
 
 if TYPE_CHECKING:
     from tooltel.promql import Recorded
 
-RUNBOOK_SUFFIX = ".md"  # as files are called, so that a link to a repository works as well
+RUNBOOK_SUFFIX: Final = ".md"  # as files are called, so that a link to a repository works as well
+
+_VARIABLES: Final = {TOOL_OWNER: OWNER}  # labels that a dashboard's variable has another name for
 
 
 def finished(book: Book, group: Group) -> dict[str, Any]:
@@ -80,13 +81,11 @@ def _alert(book: Book, alert: Alert) -> dict[str, Any]:
 
 
 def _dashboard(book: Book, alert: Alert) -> str:
-    cluster = (book.options.cluster_label,) if book.options.cluster_label in alert.expr.labels else ()
-    names = [*alert.panel.variables, *(name for name in cluster if name)]
+    names = list(alert.panel.variables)
+    if (cluster := book.options.cluster_label) in alert.expr.labels and cluster:
+        names.append(cluster)
     if lost := sorted(set(names) - alert.expr.labels):
         raise SignalError(f"{alert.key}: its dashboard wants {', '.join(lost)}, which the alert has not")
-    chosen = [f"var-{name}={{{{ $labels.{name} | urlquery }}}}" for name in names]
-    owner = recipient_of(book, alert.recipient)
-    if owner is not None and not chosen:
-        chosen = [f"var-owner={quote(owner, safe='')}"] if alert.recipient is Recipient.SECURITY else []
+    chosen = [f"var-{_VARIABLES.get(name, name)}={{{{ $labels.{name} | urlquery }}}}" for name in names]
     query = f"?{'&'.join(chosen)}" if chosen else ""
     return f"{book.options.dashboards_url}/d/{alert.panel.uid}{query}"

@@ -80,8 +80,8 @@ def _rules_failing(book: Book) -> Iterator[Alert]:
         yield Alert(
             "RuleEvaluationFailing", each, compare(book.scope.total(failed, "rule_group"), ">", 0),
             f"Rule group {said('rule_group')} fails",
-            f"{COUNT} evaluations of {said('rule_group')} failed within {each.settings.window}: its alerts "
-            "do not fire, whatever happens.",
+            f"Evaluations of {said('rule_group')} that failed within {each.settings.window}: {COUNT}. Its "
+            "alerts do not fire, whatever happens.",
             ITSELF, Recipient.PLATFORM,
         )  # fmt: skip
 
@@ -106,9 +106,9 @@ def _reload_failed(book: Book) -> Iterator[Alert]:
         yield Alert(
             "CatalogReloadFailed", each, compare(failed, ">", 0),
             "A new catalog was refused",
-            f"{COUNT} reloads in job {said(JOB)} kept the old catalog within {each.settings.window}, because "
-            f"the new file has problems. Log events {signals.Event.CATALOG_RELOAD_FAILED} list them with "
-            "file and line.",
+            f"Reloads in job {said(JOB)} that kept the old catalog within {each.settings.window}, because "
+            f"the new file has problems: {COUNT}. Log events {signals.Event.CATALOG_RELOAD_FAILED} list them "
+            "with file and line.",
             ITSELF, Recipient.PLATFORM,
         )  # fmt: skip
 
@@ -133,9 +133,9 @@ def _internal_errors(book: Book) -> Iterator[Alert]:
     yield from _any_of(
         book, "InternalErrors", signals.INTERNAL_ERRORS, "component",
         f"tooltel failed in its part {said('component')}",
-        f"{COUNT} failures inside tooltel ({said('component')}) were kept away from the tools: the tools "
-        f"work, but something was not recorded. Log events {signals.Event.TELEMETRY_ERROR} have the "
-        "traceback.",
+        f"Failures inside tooltel ({said('component')}) that were kept away from the tools: {COUNT}. The "
+        "tools work, but something was not recorded. Log events "
+        f"{signals.Event.TELEMETRY_ERROR} have the traceback.",
     )  # fmt: skip
 
 
@@ -143,8 +143,8 @@ def _overflow(book: Book) -> Iterator[Alert]:
     yield from _any_of(
         book, "LabelOverflow", signals.LABEL_OVERFLOW, "metric",
         f"{said('metric')} ran out of label values",
-        f"{COUNT} values of {said('metric')} were folded into {signals.OTHER}: something that should be "
-        "bounded, such as error types or policy names, is not.",
+        f"Values of {said('metric')} that were folded into {signals.OTHER}: {COUNT}. Something that should "
+        "be bounded, such as error types or policy names, is not.",
     )  # fmt: skip
 
 
@@ -181,6 +181,6 @@ def _checkpoint(book: Book) -> Iterator[Alert]:
     yield from _any_of(
         book, "SidecarCheckpointFailing", signals.SIDECAR_CHECKPOINT_FAILURES, "source",
         f"The sidecar cannot save how far it read {said('source')}",
-        f"{COUNT} commits failed for source {said('source')}: after a restart its lines would be counted "
-        "again.",
+        f"Commits of source {said('source')} that failed: {COUNT}. After a restart its lines would be "
+        "counted again.",
     )  # fmt: skip

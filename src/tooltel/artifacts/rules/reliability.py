@@ -14,12 +14,11 @@ from tooltel.artifacts.rules.texts import (
     COUNT,
     PERCENT,
     asked,
+    evidence,
     of_tool,
     owned_holes,
     said,
-    top_errors,
     version_news,
-    where_traces_are,
 )
 from tooltel.promql import Expr, Match, Recorded, compare, either, number, over, renamed, seconds
 
@@ -61,7 +60,7 @@ def _fast_burn(book: Book) -> Iterator[Alert]:
             "ToolErrorBudgetBurn", each, _burning(book, each, PAGE_PAIRS),
             f"{said(TOOL)} burns its error budget fast",
             f"{PERCENT} of the calls of {of_tool()} failed, {_objective(book)}. "
-            f"{top_errors(book)} {version_news(book)} {where_traces_are()}",
+            f"{evidence(book)}",
             TOOL_PANEL,
         )  # fmt: skip
 
@@ -72,7 +71,7 @@ def _slow_burn(book: Book) -> Iterator[Alert]:
             "ToolErrorBudgetBurnSlow", each, _burning(book, each, TICKET_PAIRS),
             f"{said(TOOL)} burns its error budget slowly",
             f"{PERCENT} of the calls of {of_tool()} failed over a day or more, {_objective(book)}. "
-            f"{top_errors(book)} {version_news(book)} {where_traces_are()}",
+            f"{evidence(book)}",
             TOOL_PANEL,
         )  # fmt: skip
 
@@ -113,7 +112,7 @@ def _latency(book: Book) -> Iterator[Alert]:
             f"{said(TOOL)} is slow",
             f"{PERCENT} of the calls of {of_tool()} took more than {number(each.bound or 0)} s within "
             f"{each.settings.window}, its latency bound; up to {_percent(each.settings.ratio)} are "
-            f"tolerated. {version_news(book)} {where_traces_are()}",
+            f"tolerated. {evidence(book)}",
             TOOL_PANEL,
         )  # fmt: skip
 
@@ -190,8 +189,8 @@ def _partial(book: Book) -> Iterator[Alert]:
         yield Alert(
             "PartialResultsOutstanding", each, book.live(compare(left, ">", 0)),
             f"{said(TOOL)} left items undone",
-            f"{COUNT} items of batches of {of_tool()} were left outstanding within {window}, and {failed} "
-            f"failed: somebody has to finish or undo them. {where_traces_are(signals.Status.PARTIAL)}",
+            f"Items of batches of {of_tool()} left outstanding within {window}: {COUNT}; failed: {failed}. "
+            f"Somebody has to finish or undo them. {evidence(book, signals.Status.PARTIAL)}",
             TOOL_PANEL,
         )  # fmt: skip
 

@@ -19,12 +19,12 @@ from tooltel.artifacts.rules.book import (
     Panel,
     Recipient,
 )
-from tooltel.artifacts.rules.texts import COUNT, NUMBER, of_tool, said, where_traces_are
+from tooltel.artifacts.rules.texts import COUNT, NUMBER, evidence, of_tool, said, where_traces_are
 from tooltel.promql import Match, compare, renamed
 from tooltel.signals import Risk, Status
 
 TOOL_PANEL: Final = Panel(links.TOOL, OWNED)
-SERVERS: Final = Panel(links.LIFECYCLE)
+SERVERS: Final = Panel(links.LIFECYCLE, (TOOL_OWNER,))
 POLICY: Final = (*OWNED, "policy")
 
 
@@ -43,8 +43,8 @@ def _refusals(book: Book) -> Iterator[Alert]:
         yield Alert(
             "PolicyRefusals", each, book.live(compare(gained, ">", settings.threshold or 0)),
             f"Policy {said('policy')} keeps refusing {said(TOOL)}",
-            f"{COUNT} calls of {of_tool()} were refused by policy {said('policy')} within {settings.window}: "
-            "either an agent insists on what it may not do, or the policy is wrong. "
+            f"Calls of {of_tool()} that policy {said('policy')} refused within {settings.window}: {COUNT}. "
+            "Either an agent insists on what it may not do, or the policy is wrong. "
             f"{where_traces_are(Status.REFUSED)}",
             TOOL_PANEL,
         )  # fmt: skip
@@ -59,10 +59,10 @@ def _refused(book: Book) -> Iterator[Alert]:
         yield Alert(
             "IrreversibleCallRefused", each, told,
             f"An irreversible call of {said(TOOL)} was refused",
-            f"{COUNT} calls of {said(TOOL)} (owner {said(TOOL_OWNER)}) were refused by policy "
-            f"{said('policy')} within {each.settings.window}. The policy held; find out what the agent "
-            f"wanted and who asked it to. {where_traces_are(Status.REFUSED)}",
-            Panel(links.TOOL, (TOOL,)), Recipient.SECURITY,
+            f"Calls of {said(TOOL)} (owner {said(TOOL_OWNER)}) that policy {said('policy')} refused within "
+            f"{each.settings.window}: {COUNT}. The policy held; find out what the agent wanted and who asked "
+            f"it to. {where_traces_are(Status.REFUSED)}",
+            Panel(links.TOOL, (TOOL_OWNER, TOOL)), Recipient.SECURITY,
         )  # fmt: skip
 
 
@@ -73,10 +73,9 @@ def _repeated(book: Book) -> Iterator[Alert]:
         yield Alert(
             "IrreversibleCallRepeated", each, book.live(compare(gained, ">", 0)),
             f"{said(TOOL)} was called again with the same arguments",
-            f"{COUNT} irreversible calls of {of_tool()} within {each.settings.window} repeated a call of "
-            "their session that had already gone through, or may have. Check what was done twice, and undo "
-            f"it by hand. Log events {signals.Event.TOOL_CALL_REPEATED} name the sessions. "
-            f"{where_traces_are()}",
+            f"Irreversible calls of {of_tool()} that repeated one of their session, which had gone through or "
+            f"may have, within {each.settings.window}: {COUNT}. Check what was done twice, and undo it by "
+            f"hand; log events {signals.Event.TOOL_CALL_REPEATED} name the sessions. {evidence(book)}",
             TOOL_PANEL,
         )  # fmt: skip
 
@@ -92,8 +91,8 @@ def _drift(book: Book) -> Iterator[Alert]:
         yield Alert(
             "McpServerVersionDrift", each, renamed(drifted, OWNER, TOOL_OWNER),
             f"MCP server {said('server')} runs version {said('server_version')}, which is not pinned",
-            f"{NUMBER} processes talk to MCP server {said('server')} (owner {said(TOOL_OWNER)}), which "
-            f"introduces itself as version {said('server_version')}; the catalog pins another.",
+            f"MCP server {said('server')} (owner {said(TOOL_OWNER)}) introduces itself as version "
+            f"{said('server_version')}; the catalog pins another. Processes that talk to it: {NUMBER}.",
             SERVERS, Recipient.SECURITY,
         )  # fmt: skip
 

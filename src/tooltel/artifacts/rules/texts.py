@@ -78,6 +78,11 @@ def version_news(book: Book) -> str:
     return f"{{{{ with {asked(new)} }}}}{each}{{{{ else }}}}{same}{{{{ end }}}}"
 
 
+def evidence(book: Book, status: str | None = None) -> str:
+    """What whoever is paged looks at first: errors, a new version, traces."""
+    return f"{top_errors(book)} {version_news(book)} {where_traces_are(status)}"
+
+
 def where_traces_are(status: str | None = None) -> str:
     """Where a trace of such a call can be found."""
     also = f" and {signals.OUTCOME} = {status}" if status else ""
@@ -101,4 +106,4 @@ def owned_holes(book: Book) -> dict[str, str]:
 
 def _same_cluster(book: Book) -> dict[str, str]:
     label = book.options.cluster_label
-    return {label: hole(label)} if label else {}
+    return {label: hole(label)} if label and label not in book.options.selector else {}

@@ -37,7 +37,7 @@ def _slow_burn(book: Book, alert: Alert) -> Iterator[Stage]:
     both = Stage(book, alert, "fires on either pair of windows, not just below, and resolves", pace=FIVE)
     yield _burn(both, slower=1 / 3, short=360)
     alone = Stage(book, alert, "fires on the faster pair alone", pace=FIVE)
-    yield _earlier(alone, busy=2 * 1440, bad=1440 + 30)
+    yield _earlier(alone, busy=720, bad=1440 + 30)
 
 
 def _burn(stage: Stage, *, slower: float, short: int) -> Stage:
@@ -62,6 +62,7 @@ def _burn(stage: Stage, *, slower: float, short: int) -> Stage:
         _promise(stage, owner, share)
 
     play("fast", 1.5 * fastest)
+    _errors(stage, "fast", start)
     play("slow", 1.2 * fastest * slower, status=Status.TIMEOUT)
     play("fine", 0.9 * fastest * slower)
     play("refusing", 0.9 * fastest * slower, neutral=1)  # neutral outcomes burn nothing
@@ -102,6 +103,15 @@ def _few(stage: Stage, owner: str, start: int, share: float) -> None:
     for status in (Status.ERROR, Status.OK):
         _calls(stage, owner, status, counter((start, 0), (1, errors), (1000, 0)))
     _promise(stage, owner, share)
+
+
+def _errors(stage: Stage, owner: str, start: int) -> None:
+    """What the alert's text lists: the most frequent errors, not those that no budget is about."""
+    name, error_type, *_ = DURATION.labels
+    counts = {"ConnectionError": 30, signals.ERROR_TIMEOUT: 20, "KeyError": 10, "OSError": 1}
+    for error, gain in {**counts, signals.ERROR_INVALID: 99, "": 999}.items():
+        where = {name: stage.tool, OWNER: owner, "risk": "read", **({error_type: error} if error else {})}
+        stage.add(DURATION, counter((start, 0), (100, gain)), "_count", **where)
 
 
 def _budget(fastest: float) -> float:
