@@ -152,3 +152,26 @@ def test_terminal_escapes_in_a_stale_file_do_not_reach_the_terminal(
     _, out, _ = run(capsys, "--catalog", EXAMPLE, "--out", rendered, "--check")
     assert "\x1b" not in out
     assert r"\x1b[31mred" in out
+
+
+def test_the_render_table_gives_the_dead_mans_switch_a_receiver_and_alertmanager_its_global_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalog = tmp_path / "tools.toml"
+    text = (
+        '[catalog]\nplatform_owner = "platform"\n\n'
+        "[owners.platform]\n"
+        'page = { email_configs = [{ to = "platform@example.com" }] }\n\n'
+        '[render]\nalertmanager_version = "0.26"\n'
+        'deadman = { webhook_configs = [{ url_file = "/etc/deadman" }] }\n\n'
+        '[render.alertmanager.global]\nsmtp_smarthost = "smtp.example.com:587"\nsmtp_from = "a@example.com"\n'
+    )
+    catalog.write_text(text)
+    assert run(capsys, "--catalog", catalog, "--out", tmp_path, "--only", "routes")[0] == 0
+    config = (tmp_path / "alerts/alertmanager.yml").read_text()
+    assert 'smtp_smarthost: "smtp.example.com:587"\n' in config
+    assert '- name: watchdog\n  webhook_configs:\n  - url_file: "/etc/deadman"\n' in config
+    catalog.write_text(text.replace("url_file", "uri"))
+    code, _, err = run(capsys, "--catalog", catalog, "--out", tmp_path)
+    assert code == 1
+    assert f"{catalog}:9: error: render.deadman.webhook_configs[0].uri: Alertmanager has no field 'uri' here" in err

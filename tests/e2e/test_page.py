@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from prometheus_client import CollectorRegistry
 import tooltel.demo
 from tooltel import Tooltel
 from tooltel.demo.stack import Binaries, ServerError, Stack
+from tooltel.demo.stack import stack as stack_module
 from tooltel.demo.stack.drill import run_drill
 from tooltel.loading import load
 
@@ -51,8 +53,15 @@ def test_a_stack_without_metrics_says_so_and_leaves_nothing_behind(newest_server
         Stack(load(EXAMPLE), metrics_port=9, binaries=binaries(newest_servers), seconds=7).__enter__()
 
 
-def test_a_server_that_dies_is_told_at_the_end_of_the_block(newest_servers: Servers) -> None:
+def test_taken_ports_are_passed_over_and_a_server_that_dies_is_told_at_the_end_of_the_block(
+    newest_servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tel = Tooltel(load(EXAMPLE), registry=CollectorRegistry())
+    taken = socket.create_server(("127.0.0.1", 0))
+    free = stack_module._free_port
+    # In pairs, Prometheus' and Alertmanager's: each finds its port taken once.
+    ports = iter([taken.getsockname()[1], free(), free(), taken.getsockname()[1]])
+    monkeypatch.setattr(stack_module, "_free_port", lambda: next(ports, 0) or free())
 
     def let_one_die() -> None:
         with Stack(load(EXAMPLE), metrics_port=port, binaries=binaries(newest_servers)) as stack:
@@ -67,8 +76,9 @@ def test_a_server_that_dies_is_told_at_the_end_of_the_block(newest_servers: Serv
 
     with tel.serve(0) as exposition:
         port = exposition.port
-        with pytest.raises(ServerError, match="Alertmanager ended"):
+        with taken, pytest.raises(ServerError, match="Alertmanager ended"):
             let_one_die()
+    assert next(ports, None) is None
 
 
 PROGRAM = """

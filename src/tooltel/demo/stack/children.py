@@ -99,6 +99,7 @@ class Child:
             if time.monotonic() > give_up:
                 raise ServerError(f"{self.name} was not ready after {seconds:g} s; it said last:\n{self.last_words()}")
             time.sleep(_POLL)
+        self.demand_alive()  # it may be somebody else who answers at its port
 
     def reload(self) -> None:
         """Ask it to read its configuration again."""
