@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tooltel.catalog import Tool
     from tooltel.recording import FanOut, Guard
+    from tooltel.redact import Payloads
 
 R = TypeVar("R")
 
@@ -102,7 +103,7 @@ def _reset(token: Token[Call | Session | None]) -> bool:
 class Services:
     """What a call needs from its runtime. Attributes are read at each call, so they may be swapped."""
 
-    __slots__ = ("clock", "fan_out", "guard", "keys", "openers", "publish", "repeats", "session")
+    __slots__ = ("clock", "fan_out", "guard", "keys", "openers", "payloads", "publish", "repeats", "session")
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class Services:
         self.repeats = repeats
         self.session = session
         self.keys: Mapping[str, str] = {}
+        self.payloads: Payloads | None = None  # None: nothing is kept of arguments and results
 
 
 class Binding:
@@ -141,6 +143,14 @@ class Binding:
         """Let calls from now on be calls of *tool*."""
         self.tool = tool
         self.counts_repeats = tool.counts_repeats
+
+    def named(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments by name, as far as the signature tells, the instance of a method left out."""
+        if not args or self.signature is None:
+            return {**{str(place): each for place, each in enumerate(args)}, **kwargs}
+        names = list(self.signature.parameters)
+        named = {**dict(zip(names, args, strict=False)), **kwargs}
+        return {key: each for key, each in named.items() if not (self.skip_first and key == names[0])}
 
     def fingerprint(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bytes | None:
         """A hash of the canonical arguments, the instance of a method left out."""
@@ -181,6 +191,7 @@ class Call:
 
     # Defaults on the class: most calls never set these, and a store costs a hot path more than a look-up elsewhere.
     alias: str | None = None
+    arguments: str | None = None  # redacted; only where payloads are kept
     borrowed: bool = False  # the span is somebody else's to end
     call_id: str | None = None
     observed: bool = False  # a framework runs it, and a plug-in tells of it
@@ -190,6 +201,7 @@ class Call:
     span: Span | None = None
     context: Context | None = None
     trace_ids: tuple[str, str] | None = None
+    result: str | None = None
     seconds: float = 0.0
     _context_token: Any = None
     _entered = 0.0
@@ -216,14 +228,16 @@ class Call:
             self.parent = call.tool.name
             if call.observed and call.tool is self.tool:  # a plug-in has counted this very call
                 self.services = services = call.absorbing(services)
+        if services.payloads is not None:
+            self.arguments = self._kept(binding.named(args, kwargs or {}))
         for component, opened in services.openers:
             try:
                 opened(self)
             except Exception as error:  # noqa: BLE001 - any opener, any failure
                 services.guard.contain(component, error)
         # Arguments are hashed before the tool can change them.
-        if binding.counts_repeats and self.session.key is not None:
-            self.fingerprint = binding.fingerprint(args, kwargs or {})
+        if binding.counts_repeats and self.session.key is not None and kwargs is not None:
+            self.fingerprint = binding.fingerprint(args, kwargs)
         # As `resume` does; one call less on the path that every call takes.
         self._token = _current.set(self)
         if self.context is not None:
@@ -292,12 +306,14 @@ class Call:
                 self.returned(result)
         elif kind not in outcomes.PLAIN:
             self.returned(result)
-        if self._verdict is OK and self.fingerprint is None and self.alias is None:
+        if services.payloads is not None and self.result is None:
+            self.returned(result)
+        if self._verdict is OK and self.fingerprint is None and self.alias is None and services.payloads is None:
             self.is_open = False
             seconds = self.seconds
             services.publish(_outcome((
                 _OK, self.tool, self.session.origin, seconds if 0.0 <= seconds < _LONGEST else 0.0, None, "", None,
-                self.parent, self.call_id, (), None, None, None, None, None, self.span, self.mark, True, False,
+                self.parent, self.call_id, (), None, None, None, None, None, self.span, self.mark, True, False, None,
             )))  # fmt: skip
         else:
             self.settle()
@@ -312,12 +328,21 @@ class Call:
 
     def returned(self, result: R) -> R:
         """Judge *result* by its shape, and give it back untouched."""
+        if self.services.payloads is not None:
+            self.result = self._kept(result)
         if self.tool.result_shape:
             try:
                 self._verdict = outcomes.judge_result(result)
             except Exception as error:  # noqa: BLE001 - a result may be any object, with any methods
                 self.services.guard.contain(Component.CALL, error)
         return result
+
+    def _kept(self, payload: object) -> str | None:
+        try:
+            return self.services.payloads.text(payload) if self.services.payloads is not None else None
+        except Exception as error:  # noqa: BLE001 - a redactor is the host's
+            self.services.guard.contain(Component.REDACT, error)
+            return None
 
     # --- the end ---
 
@@ -361,7 +386,7 @@ class Call:
         return _outcome((
             status, self.tool, self.session.origin, seconds, error, error_type, self.alias, self.parent, self.call_id,
             rejections, policy, items, times, repeated, None, self.span, self.mark,
-            False, self.borrowed,
+            False, self.borrowed, self.result,
         ))  # fmt: skip
 
     def _times(self) -> StreamTimes | None:

@@ -69,6 +69,7 @@ class Outcome(NamedTuple):
     `span` is the call's open span, for sinks that link to it; None where no span was made. `mark` is what the sink
     that counts running calls left at the call's start; None where it was told of none. `is_plain` promises that the
     call went well and that there is nothing to tell beyond its time. `borrowed` says that the span is a framework's.
+    `result` is what is kept of the result, redacted, where payloads are kept at all.
     """
 
     status: Status
@@ -90,6 +91,7 @@ class Outcome(NamedTuple):
     mark: Any = None
     is_plain: bool = False
     borrowed: bool = False
+    result: str | None = None
 
 
 class Recorder(Protocol):

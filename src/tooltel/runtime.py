@@ -25,6 +25,7 @@ from tooltel.outcome import Origin, Outcome
 from tooltel.recorders.prometheus import Instruments, PrometheusRecorder, is_multiprocess
 from tooltel.recorders.spans import Spans
 from tooltel.recording import FanOut, Guard
+from tooltel.redact import Payloads, redact
 from tooltel.repeats import Repeats
 from tooltel.settings import Settings
 from tooltel.signals import Component, Event, Status
@@ -54,6 +55,7 @@ class Tooltel:
     `prometheus_client.REGISTRY`, *tracer_provider* to OpenTelemetry's global one, *clock* gives seconds as
     `time.perf_counter` does. *recorders* are further sinks, called with every Outcome. *declarations* are what each
     profile sends to the model, judged at start-up. *count_tokens* maps declaration text to a number of tokens.
+    *redactor* says what is kept of a payload where the setting `capture_payloads` is on.
 
     Raises CatalogError with every problem of the catalog; `on_problem="warn"` turns house rules into warnings.
     """
@@ -71,6 +73,7 @@ class Tooltel:
         on_problem: Literal["raise", "warn"] = "raise",
         declarations: Mapping[str, Sequence[Any]] | None = None,
         count_tokens: Callable[[str], int] | None = None,
+        redactor: Callable[[object], str] = redact,
         settings: Settings | None = None,
     ) -> None:
         # Late: structlog costs as much to import as everything else here together.
@@ -123,6 +126,7 @@ class Tooltel:
             session=Session(self._origin(profile, agent, None), asked_profile=profile),
         )
         self.services.keys = self._keys
+        self.services.payloads = Payloads(redactor) if self.settings.capture_payloads else None
         self.spans = spans
         self._declared = declaring.Declared(self._instruments, count_tokens)
         for name, sent in (declarations or {}).items():

@@ -124,6 +124,7 @@ class Component(StrEnum):
     METRICS = "metrics"
     LOGS = "logs"
     RECORDER = "recorder"
+    REDACT = "redact"
     REPEATS = "repeats"
     DECLARATIONS = "declarations"
     EXPOSITION = "exposition"

@@ -53,10 +53,12 @@ class Spans:
         if described is None or described[0] is not tool:
             described = self._describe(session, tool)
         _, name, attributes = described
-        if call.alias is not None or call.call_id is not None:
+        if call.alias is not None or call.call_id is not None or call.arguments is not None:
             attributes = more = dict(attributes)
             if call.alias is not None:
                 more[signals.ALIAS] = call.alias
+            if call.arguments is not None:
+                more[signals.CALL_ARGUMENTS] = call.arguments
             if call.call_id is not None:
                 more[signals.TOOL_CALL_ID] = clean(call.call_id)
         if call.span is not None:  # a framework's own span: tag it, never make a second
@@ -88,6 +90,8 @@ class Spans:
     def _finish(self, span: Span, outcome: Outcome) -> None:
         status = outcome.status
         span.set_attribute(signals.OUTCOME, _OUTCOMES[status])
+        if outcome.result is not None:
+            span.set_attribute(signals.CALL_RESULT, outcome.result)
         if outcome.stream is not None:
             span.set_attribute(signals.STREAM_LIFE, outcome.stream.life)
         if not outcome.error_type:
