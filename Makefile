@@ -35,7 +35,7 @@ e2e: $(STAMP) ## Let a tool fail 20 times, and time the page to its team through
 
 .PHONY: test
 test: check ## Everything: check, then the whole test suite, real servers included
-	@$(BIN)/python tools/servers.py || [ "$$TOOLTEL_NO_SKIP" != 1 ]
+	@$(BIN)/python tools/servers.py || [ "$$NO_SKIP" != 1 ]
 	@$(BIN)/python -m pytest -n $(JOBS)
 
 .PHONY: quick

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tooltel import Tooltel
     from tooltel.testing import Captured, FakeClock
 
-NO_SKIP = os.environ.get("TOOLTEL_NO_SKIP") == "1"
+NO_SKIP = os.environ.get("NO_SKIP") == "1"
 FOREIGN = ("TOOLTEL_", "OTEL_", "PROMETHEUS_")
 
 # No deadline: a shared machine's pauses are not the code's. Failures print how to replay them.
@@ -27,7 +27,7 @@ settings.load_profile("shared")
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A developer's own settings change no test."""
     for name in list(os.environ):
-        if name.startswith(FOREIGN) and name != "TOOLTEL_NO_SKIP":
+        if name.startswith(FOREIGN) and name != "NO_SKIP":
             monkeypatch.delenv(name)
 
 

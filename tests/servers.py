@@ -1,7 +1,7 @@
 """Where the real Prometheus and Alertmanager binaries for tests are.
 
 Take the fixture `servers` (a test runs once per generation) or `newest_servers` (once) from conftest.py;
-both mark the test `server`, and skip it where the binaries are missing, or fail it when TOOLTEL_NO_SKIP=1.
+both mark the test `server`, and skip it where the binaries are missing, or fail it when NO_SKIP=1.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ KINDS = ("right", "careless")
 
 @pytest.fixture(scope="session")
 def right_conversations() -> list[Conversation]:
-    """The data, or a skip in one line; with TOOLTEL_NO_SKIP=1 a failure."""
+    """The data, or a skip in one line; with NO_SKIP=1 a failure."""
     try:
         version()
         return load_conversations()
     except MissingDataError as error:
-        if os.environ.get("TOOLTEL_NO_SKIP") == "1":
+        if os.environ.get("NO_SKIP") == "1":
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
 
