@@ -6,6 +6,7 @@ import pytest
 
 from tests.demo.playing import play
 from tooltel import signals
+from tooltel.cli import main
 from tooltel.demo.files import read_lines
 from tooltel.demo.pace import RealTime, SimulatedTime
 from tooltel.demo.shift import UnexpectedEndError
@@ -106,6 +107,14 @@ def test_a_tool_that_ends_otherwise_than_the_script_says_stops_the_shift(
         pytest.raises(UnexpectedEndError, match="order_cancel ended as"),
     ):
         stage.play()
+
+
+def test_the_command_says_which_call_ended_otherwise_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tooltel.demo.desk.orders.Orders.order_cancel", order_cancel)
+    assert main(["demo", "--fast", "--no-servers", "--sessions", "40", "--out", str(tmp_path)]) == 1
+    assert "order_cancel ended as" in capsys.readouterr().err
 
 
 def order_cancel(self: object, order_id: str, reason: str) -> dict[str, str]:

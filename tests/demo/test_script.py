@@ -7,8 +7,9 @@ import pytest
 
 from tests.demo.playing import play
 from tooltel import signals
-from tooltel.demo.plots import CALM, TROUBLES, bank_is_down
+from tooltel.demo.plots import CALM
 from tooltel.demo.script import LEAST, write_script
+from tooltel.demo.troubles import TROUBLES, bank_is_down
 from tooltel.signals import ItemStatus, Reason, RejectionKind, Risk, Status
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from tooltel.demo.live import Live
 from tooltel.demo.pace import RealTime, SimulatedTime
 from tooltel.demo.plots import CALM
 from tooltel.demo.script import LEAST
+from tooltel.demo.shift import UnexpectedEndError
 from tooltel.demo.stack import HOW_TO_GET, ServerError, Stack, find_binaries
 from tooltel.demo.stage import open_stage
 from tooltel.demo.summary import about, summarize
@@ -41,14 +42,20 @@ WIDEST: Final = 100  # columns: tables do not get better beyond
 _EPILOG: Final = """
 \b
 Examples:
-  tooltel demo                         a shift of 300 sessions, in some fifteen seconds
+  tooltel demo                         a shift of 300 sessions, in less than a minute
   tooltel demo --serve                 the same, and /metrics stays at http://127.0.0.1:9464/metrics
   tooltel demo --fast --json | jq .equal
 """
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--sessions", type=click.IntRange(min=LEAST, max=100_000), default=SESSIONS, show_default=True)
+@click.option(
+    "--sessions",
+    type=click.IntRange(min=LEAST, max=100_000),
+    default=SESSIONS,
+    show_default=True,
+    help="Conversations of the two agents.",
+)
 @click.option("--seed", type=int, default=SEED, show_default=True, help="The same seed tells the same story.")
 @click.option(
     "--out",
@@ -94,6 +101,9 @@ def _play(choices: Choices) -> int:
         except KeyboardInterrupt:
             aside.print(f"\nStopped. What was recorded until now is in {stage.folder.path}", soft_wrap=True)
             return INTERRUPTED
+        except UnexpectedEndError as error:
+            aside.print(f"A call did not end as the script says: {error}", soft_wrap=True, markup=False)
+            return PROBLEMS
         if choices.serve:
             _wait(servers.urls, aside)
     return FINE if report.is_equal and not report.misdirected else PROBLEMS

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tooltel.demo.books import Books
-from tooltel.demo.plots import BACK_OFFICE, GOOD_PLOTS, SUPPORT, TROUBLES, Cast, Plot, bank_is_down
+from tooltel.demo.plots import BACK_OFFICE, GOOD_PLOTS, SUPPORT, Cast, Plot
 from tooltel.demo.steps import Beat, Visit
+from tooltel.demo.troubles import TROUBLES, bank_is_down
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
