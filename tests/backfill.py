@@ -100,11 +100,12 @@ def backfilled(servers: Servers, text: str) -> Iterator[Prometheus]:
 
 def _port(log: IO[str] | None) -> int:
     lines: list[str] = []
-    port = None
+    port, ready = None, False
     for line in log or ():
         lines.append(line)
         if found := LISTENING.search(line):
             port = int(found[1])
-        if READY in line and port is not None:
+        ready = ready or READY in line
+        if ready and port is not None:
             return port
     raise RuntimeError(f"Prometheus did not start:\n{''.join(lines[-20:])}")

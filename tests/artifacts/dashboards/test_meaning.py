@@ -121,7 +121,7 @@ def test_a_failed_call_is_an_error_or_a_timeout_among_those_that_count(
     rows += calls("idle", ok=0, error=0, timeout=0)
     prometheus, board = backfill_newest(written(rows)), boards[links.FLEET]
     assert number(board, prometheus, "Failed calls/A") == pytest.approx(0.1, abs=0.001)
-    shares = column(board, prometheus, "Worst tools now/failed_%", "tool")
+    shares = column(board, prometheus, "Worst tools now/failed_share", "tool")
     assert shares == {"a": pytest.approx(0.2, abs=0.001), "b": 0}  # a tool without calls has no share
     assert column(board, prometheus, "Worst tools now/calls", "tool")["a"] == pytest.approx(21 * HOUR, rel=0.01)
 

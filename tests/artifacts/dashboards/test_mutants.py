@@ -111,6 +111,9 @@ STATIC_MUTANTS: dict[str, tuple[str, Mutation]] = {
     "a legend of another label": ("names", legend("Calls by outcome", "{{status}}")),
     "a query that is no PromQL": ("names", in_query("Calls", "sum(", "sum((")),
     "a link that takes what no row has": ("names", link_url("__data.fields.tool:", "__data.fields.name:")),
+    "a link that takes what the table hides": (
+        "names", at("Worst tools now", "transformations", 1, "options", "excludeByName", "owner", value=True),
+    ),
     "a column of a label that no query gives": (
         "names", at("Worst tools now", "transformations", 1, "options", "indexByName", "team", value=1),
     ),

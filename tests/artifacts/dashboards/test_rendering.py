@@ -27,9 +27,10 @@ from tests.artifacts.dashboards.ladder.reading import (
 )
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, render_dashboards
-from tooltel.artifacts.dashboards import panels as panel_module
+from tooltel.artifacts.dashboards import queries as query_module
 from tooltel.artifacts.defaults import AlertOptions
 from tooltel.artifacts.options import RenderOptions
+from tooltel.artifacts.rules import render_rules
 from tooltel.catalog import Catalog, Owner, Profile, Tool
 from tooltel.signals import State
 
@@ -117,7 +118,7 @@ def test_a_row_that_becomes_emitted_brings_its_panels(
     """Whether a panel is there is decided by the row's state alone."""
     awake = tuple(dataclasses.replace(row, state=State.EMITTED) for row in signals.METRICS)
     by_series = {name: row for row in (*awake, *signals.EXTERNAL) for name in row.series}
-    monkeypatch.setattr(panel_module, "_SERIES", by_series)
+    monkeypatch.setattr(query_module, "_SERIES", by_series)
     monkeypatch.setattr(signals, "EMITTED", awake)
     more = rendered(catalog, PLAIN)
     new = {
@@ -258,3 +259,22 @@ def test_links_between_dashboards_carry_every_variable(boards: dict[str, Json]) 
         links.ITSELF: ["datasource"],
     }
     assert all(list(variables(board)) == every for board in boards.values())
+
+
+def test_latency_leads_to_traces(boards: dict[str, Json]) -> None:
+    """Exemplars are asked for where a dot can be drawn: graphs and heat maps of durations, never in tables."""
+    asked = [each for board in boards.values() for each in queries(board) if each.target]
+    dotted = {each.place for each in asked if each.target and each.target["exemplar"]}
+    assert {"tooltel-tool/Duration/A", "tooltel-tool/Duration, quantiles/C"} <= dotted
+    assert all("_duration_seconds_bucket" in each.expr and not each.instant for each in asked if each.place in dotted)
+
+
+@pytest.mark.parametrize("fleet", ["plain", "clusters"])
+def test_every_alert_leads_to_a_dashboard_that_has_its_variables(catalog: Catalog, fleet: str) -> None:
+    options = FLEETS[fleet]
+    boards = rendered(catalog, options)
+    urls = re.findall(r"/d/([\w-]+)(\S*)", "\n".join(render_rules(catalog, options).values()))
+    assert len(urls) > 20
+    for uid, query in urls:
+        named = re.findall(r"var-(\w+)=", query)
+        assert set(named) <= set(variables(boards[uid])), (uid, query)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tooltel.artifacts.dashboards import links
-from tooltel.artifacts.dashboards.panels import SOURCE, Panel
+from tooltel.artifacts.dashboards.queries import SOURCE
 from tooltel.artifacts.dashboards.sdk import JSONEncoder, dashboard
 from tooltel.artifacts.dashboards.variables import variable_models
 from tooltel.artifacts.dashboards.view import View, spelled
+
+if TYPE_CHECKING:
+    from tooltel.artifacts.dashboards.panels import Panel
 
 COLUMNS: Final = 24
 GENERATED: Final = (

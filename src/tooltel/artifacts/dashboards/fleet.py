@@ -5,34 +5,22 @@ from __future__ import annotations
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, measures
 from tooltel.artifacts.dashboards.board import Board, Row
-from tooltel.artifacts.dashboards.panels import (
-    CALL_RATE,
-    CALLS,
-    GOOD,
-    SECONDS,
-    SHARE,
-    Box,
-    Form,
-    Look,
-    Panel,
-    Query,
-    stat_panel,
-)
+from tooltel.artifacts.dashboards.doors import cluster_columns, owner_link, tool_link
+from tooltel.artifacts.dashboards.looks import CALL_RATE, CALLS, COUNT, GOOD, SECONDS, SHARE, Box, Look
+from tooltel.artifacts.dashboards.panels import Panel, stat_panel
 from tooltel.artifacts.dashboards.parts import (
     ANY_WARNS,
     FAILED_STEPS,
     alerts_stat,
-    cluster_columns,
     declarations_panel,
     failed_by,
     not_found_panel,
     outcomes_panel,
-    owner_link,
     rejections_panel,
     share_steps,
     slow_by,
-    tool_link,
 )
+from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import OWNER, RANGE, View
 from tooltel.signals import RejectionKind
@@ -120,14 +108,14 @@ def _worst(view: View) -> Panel:
     bad = apart.total(apart.gained(signals.TOOL_CALLS, outcome=measures.BAD), *by)
     refused = apart.total(apart.appeared(signals.POLICY_REFUSALS), *by)
     repeated = apart.total(apart.gained(signals.REPEATED_CALLS), *by)
-    count = Look("short", decimals=0)
-    alarming = Look("short", decimals=0, steps=ANY_WARNS)
+    count = Look(COUNT, decimals=0)
+    alarming = Look(COUNT, decimals=0, steps=ANY_WARNS)
     columns = [
         *cluster_columns(view),
         Column("owner", link=owner_link(view)),
         Column("tool", link=tool_link(view)),
         Column("calls", calls, count),
-        Column("failed", bad, Look("short", decimals=0, steps=ANY_WARNS)),
+        Column("failed", bad, Look(COUNT, decimals=0, steps=ANY_WARNS)),
         Column("failed %", measures.failed_share(apart, *by, window=RANGE), Look(SHARE, 1, steps=FAILED_STEPS)),
         Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS, 2)),
         Column("rejected", measures.rejected(apart, *by), count),

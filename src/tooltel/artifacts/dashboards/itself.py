@@ -5,25 +5,14 @@ from __future__ import annotations
 from tooltel import signals
 from tooltel.artifacts.dashboards import links
 from tooltel.artifacts.dashboards.board import Board, Row
-from tooltel.artifacts.dashboards.panels import (
-    GOOD,
-    SHARE,
-    WARN,
-    WRONG,
-    Box,
-    Form,
-    Look,
-    Panel,
-    Query,
-    Step,
-    Style,
-    graph_panel,
-    stat_panel,
-)
-from tooltel.artifacts.dashboards.parts import ANY_IS_WRONG, ANY_WARNS, cluster_columns
+from tooltel.artifacts.dashboards.doors import cluster_columns
+from tooltel.artifacts.dashboards.looks import COUNT, GOOD, SHARE, WARN, WRONG, Box, Look, Step
+from tooltel.artifacts.dashboards.panels import Panel, Style, graph_panel, stat_panel
+from tooltel.artifacts.dashboards.parts import ANY_IS_WRONG, ANY_WARNS
+from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import RATE, View
-from tooltel.promql import Expr, call, over, regex
+from tooltel.promql import Expr, call, compare, over, regex
 
 OURS = regex(".*tooltel.*")  # a rule group's label is its file and its name
 MANY = (Step(1.5, WARN),)
@@ -78,7 +67,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
                 4,
                 4,
             ),
-            Look("short", decimals=0, base=GOOD, steps=MANY, none="no process"),
+            Look(COUNT, decimals=0, base=GOOD, steps=MANY, none="no process"),
             Query(call("count", catalogs), form=Form.INSTANT),
         ),
         stat_panel(
@@ -88,7 +77,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
                 4,
                 4,
             ),
-            Look("short", decimals=0, base=GOOD, steps=MANY, none="no process"),
+            Look(COUNT, decimals=0, base=GOOD, steps=MANY, none="no process"),
             Query(call("count", versions), form=Form.INSTANT),
         ),
     )
@@ -98,7 +87,7 @@ def _count_stat(view: View, metric: signals.Metric, title: str, says: str) -> Pa
     steps = ANY_WARNS if metric is signals.LABEL_OVERFLOW else ANY_IS_WRONG
     return stat_panel(
         Box(title, says, 4, 4),
-        Look("short", decimals=0, base=GOOD, steps=steps, none="no process"),
+        Look(COUNT, decimals=0, base=GOOD, steps=steps, none="no process"),
         Query(view.total(view.gained(metric)), form=Form.INSTANT),
     )
 
@@ -110,7 +99,7 @@ def _errors(view: View) -> Panel:
         Box("Internal errors by component", says, 8, 8),
         signals.INTERNAL_ERRORS,
         "component",
-        "count:errors",
+        "suffix:errors",
     )
 
 
@@ -119,7 +108,7 @@ def _overflow(view: View) -> Panel:
         "Label values folded into other, by metric. A model that invents names, or a catalog that lacks "
         "tools that agents run, does this. Good: no bars."
     )
-    return _events(view, Box("Values folded by metric", says, 8, 8), signals.LABEL_OVERFLOW, "metric", "count:values")
+    return _events(view, Box("Values folded by metric", says, 8, 8), signals.LABEL_OVERFLOW, "metric", "suffix:values")
 
 
 def _events(view: View, box: Box, metric: signals.Metric, label: str, unit: str) -> Panel:
@@ -137,10 +126,12 @@ def _rules(view: View) -> Panel:
         "Evaluations of tooltel's rules that failed in Prometheus. While they fail, alerts do not fire. Good: no bars."
     )
     failed = over("increase", view.foreign(signals.RULE_FAILURES, rule_group=OURS), RATE)
+    # The label is the file and the group; the group alone tells which.
+    short = Expr(f'label_replace({failed.text}, "group", "$1", "rule_group", ".*;(.+)")', failed.labels | {"group"})
     return graph_panel(
         Box("Failed rule evaluations", says, 8, 8),
-        Look("count:failures", decimals=0, none="Prometheus does not scrape itself"),
-        Query(view.total(failed, "rule_group"), legend="{{rule_group}}"),
+        Look("suffix:failures", decimals=0, none="Prometheus does not scrape itself"),
+        Query(view.total(short, "group"), legend="{{group}}"),
         style=Style(bars=True),
     )
 
@@ -148,10 +139,10 @@ def _rules(view: View) -> Panel:
 def _targets(view: View) -> Panel:
     says = "Scraped processes, by whether they answer. Good: no red; green moves only with a rollout."
     up = view.series(signals.UP, job=view.options.job)
-    down = Expr(f"count({up.text}) - sum({up.text})", frozenset(), loose=True)
+    down = compare(Expr(f"count({up.text}) - sum({up.text})", frozenset(), loose=True), ">", 0)
     return graph_panel(
         Box("Targets", says, 9, 8),
-        Look("count:targets", decimals=0, none="no target", low=0),
+        Look("suffix:targets", decimals=0, none="no target", low=0),
         Query(call("sum", up), legend="up"),
         Query(down, legend="down"),
         style=Style(stacked=True, paint={"up": "green", "down": "red"}),
@@ -169,14 +160,16 @@ def _instances(view: View) -> Panel:
     columns = [
         *cluster_columns(view),
         Column("instance"),
-        Column("tooltel", build, Look("short"), label="version", width=90),
-        Column("catalog", catalog, Look("short"), label="sha", width=130),
-        Column("loaded", age, Look("dtdurations", none="-"), width=170),
-        Column("failed reloads", failures, Look("short", decimals=0, steps=ANY_WARNS), width=115),
+        Column("tooltel", label="version", width=90),
+        Column("build", build, hidden=True),
+        Column("catalog", label="sha", width=130),
+        Column("loaded from", catalog, hidden=True),
+        Column("loaded", age, Look("dtdurations"), width=170),
+        Column("failed reloads", failures, Look(COUNT, decimals=0, steps=ANY_WARNS), width=125),
     ]
     says = (
-        "Processes with the version of tooltel, the fingerprint of the catalog they hold and how long ago "
-        "they loaded it. Good: the same two everywhere, and no failed reload."
+        "Processes with the version of tooltel, the fingerprint of the catalog they hold and how long ago they loaded "
+        "it. Good: the same two everywhere, and no failed reload."
     )
     box = Box("Processes and their catalogs", says, 15, 8)
     return table_panel(box, columns, order=Order("failed reloads"), none="no process")
@@ -196,7 +189,7 @@ def _lines(view: View) -> Panel:
     matched = view.total(view.rate(signals.SIDECAR_MATCHES))
     return graph_panel(
         Box("Lines read and counted", says, 8, 8),
-        Look("count:lines/s", none="no sidecar", low=0),
+        Look("suffix:lines/s", none="no sidecar", low=0),
         Query(read, "read"),
         Query(matched, "counted"),
     )
@@ -207,7 +200,7 @@ def _skipped(view: View) -> Panel:
     gained = view.gained(signals.SIDECAR_SKIPPED_LINES, window=RATE)
     return graph_panel(
         Box("Skipped lines by cause", says, 8, 8),
-        Look("count:lines", decimals=0, none="no sidecar"),
+        Look("suffix:lines", decimals=0, none="no sidecar"),
         Query(view.total(gained, "cause"), "{{cause}}"),
         style=Style(bars=True),
     )

@@ -7,35 +7,11 @@ from typing import TYPE_CHECKING
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, measures
 from tooltel.artifacts.dashboards.board import Board, Row
-from tooltel.artifacts.dashboards.panels import (
-    CALLS,
-    GOOD,
-    PLAIN,
-    SHARE,
-    WARN,
-    WRONG,
-    Box,
-    Form,
-    Look,
-    Panel,
-    Query,
-    Step,
-    Style,
-    bars_panel,
-    graph_panel,
-    stat_panel,
-)
-from tooltel.artifacts.dashboards.parts import (
-    ANY_IS_WRONG,
-    ANY_WARNS,
-    NEAR_BUDGET,
-    cluster_columns,
-    names_table,
-    not_found_panel,
-    owner_link,
-    profile_link,
-    tool_link,
-)
+from tooltel.artifacts.dashboards.doors import cluster_columns, owner_link, profile_link, tool_link
+from tooltel.artifacts.dashboards.looks import CALLS, CHARS, COUNT, GOOD, PLAIN, SHARE, WARN, WRONG, Box, Look, Step
+from tooltel.artifacts.dashboards.panels import Panel, Style, graph_panel, stat_panel
+from tooltel.artifacts.dashboards.parts import ANY_IS_WRONG, ANY_WARNS, NEAR_BUDGET, names_table, not_found_panel
+from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import RATE, View
 from tooltel.promql import Expr, call, compare, duration, either, over
@@ -81,7 +57,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
                 4,
                 4,
             ),
-            Look("short", decimals=0, base=PLAIN, steps=(Step(0.5, "blue"),), none="no alias"),
+            Look(COUNT, decimals=0, base=PLAIN, steps=(Step(0.5, "blue"),), none="no alias"),
             Query(removable, form=Form.INSTANT),
         ),
         stat_panel(
@@ -103,7 +79,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
                 4,
                 4,
             ),
-            Look("short", decimals=0, base=GOOD, steps=ANY_IS_WRONG, none="no agent"),
+            Look(COUNT, decimals=0, base=GOOD, steps=ANY_IS_WRONG, none="no agent"),
             Query(measures.counted(over_budget, measures.budget_used(view)), form=Form.INSTANT),
         ),
         stat_panel(
@@ -113,7 +89,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
                 4,
                 4,
             ),
-            Look("short", decimals=0, base=GOOD, steps=ANY_WARNS, none="no agent"),
+            Look(COUNT, decimals=0, base=GOOD, steps=ANY_WARNS, none="no agent"),
             Query(measures.counted(unowned, view.series(signals.TOOL_CALLS)), form=Form.INSTANT),
         ),
     )
@@ -154,15 +130,15 @@ def _aliases(view: View) -> Panel:
         Column("alias"),
         Column("tool", link=tool_link(view)),
         Column("owner", link=owner_link(view), width=110),
-        Column("calls", _still(apart, calls, here), Look("short", decimals=0), width=65),
+        Column("calls", _still(apart, calls, here), Look(COUNT, decimals=0), width=65),
         Column(
             "last call",
             _still(apart, last, here),
-            Look("suffix: d ago", decimals=1, none="not seen"),
+            Look("suffix:d ago", decimals=1, none="not seen"),
             width=95,
         ),
         Column("watched", _still(apart, watched, here), Look(SHARE, decimals=0), width=80),
-        Column("verdict", _removable(apart), Look("short", words=verdicts), width=80),
+        Column("verdict", _removable(apart), Look(COUNT, words=verdicts), width=80),
     ]
     says = (
         f"Old names that still work. calls: within {window}, the time for which sessions are kept. last "
@@ -197,17 +173,17 @@ def _profiles(view: View) -> Panel:
     def latest(metric: Metric) -> Expr:
         return apart.total(apart.series(metric), *by, function="max")
 
-    whole = Look("short", decimals=0)
+    whole = Look(COUNT, decimals=0)
     steps = (Step(NEAR_BUDGET, WARN), Step(1, WRONG))
     columns = [
         *cluster_columns(view),
         Column("profile", link=profile_link(view)),
-        Column("owner", link=owner_link(view), width=120),
-        Column("tools", latest(signals.PROFILE_TOOLS), whole, width=70),
-        Column("chars", latest(signals.DECLARATION_CHARS), whole, width=90),
-        Column("tokens", latest(signals.DECLARATION_TOKENS), whole, width=90),
-        Column("budget", latest(signals.DECLARATION_BUDGET), whole, width=90),
-        Column("used", measures.budget_used(apart, *by), Look(SHARE, 0, steps=steps), width=75),
+        Column("owner", link=owner_link(view), width=110),
+        Column("tools", latest(signals.PROFILE_TOOLS), whole, width=60),
+        Column("chars", latest(signals.DECLARATION_CHARS), whole, width=75),
+        Column("tokens", latest(signals.DECLARATION_TOKENS), whole, width=75),
+        Column("budget", latest(signals.DECLARATION_BUDGET), whole, width=75),
+        Column("used", measures.budget_used(apart, *by), Look(SHARE, 0, steps=steps), width=65),
     ]
     says = (
         "What each profile's model calls carry: number of tools, characters, tokens where the agent "
@@ -225,7 +201,7 @@ def _sizes(view: View) -> Panel:
     chars = view.total(view.series(signals.DECLARATION_CHARS), "profile", function="max")
     return graph_panel(
         Box("Declarations over time", says, 12, 8),
-        Look("count:chars", none="nothing was declared yet", low=0),
+        Look(CHARS, none="nothing was declared yet", low=0),
         Query(chars, legend="{{profile}}"),
     )
 
@@ -252,13 +228,13 @@ def _fingerprints(view: View) -> Panel:
         Column(
             "shown by",
             apart.total(apart.series(metric), *by, "sha", function="count"),
-            Look("short", decimals=0),
+            Look(COUNT, decimals=0),
             width=90,
         ),
         Column(
             "same version",
             apart.total(each, *by, function="count"),
-            Look("short", decimals=0, steps=(Step(1.5, WRONG),)),
+            Look(COUNT, decimals=0, steps=(Step(1.5, WRONG),)),
             width=115,
         ),
     ]
@@ -272,14 +248,20 @@ def _fingerprints(view: View) -> Panel:
 
 
 def _largest(view: View) -> Panel:
+    apart = view.apart
+    chars = apart.total(apart.series(signals.TOOL_DECLARATION_CHARS), "owner", "tool", function="max")
+    columns = [
+        *cluster_columns(view),
+        Column("owner", link=owner_link(view), width=105),
+        Column("tool", link=tool_link(view), width=170),
+        Column("chars", chars, Look(COUNT, decimals=0, base="blue"), bar=True),
+    ]
     says = (
-        "Characters of single declarations, the fifteen largest. Shorten the descriptions at the top "
-        "first. Good: no tool far above the others."
+        "Characters of single declarations as last sent to the model, the largest first: shorten the descriptions at "
+        "the top. Good: no tool far above the others."
     )
-    each = view.total(view.series(signals.TOOL_DECLARATION_CHARS), "tool", function="max")
-    query = Query(call("topk", 15, each), legend="{{tool}}", form=Form.INSTANT)
-    look = Look("count:chars", decimals=0, base="blue", none="nothing was declared yet", low=0)
-    return bars_panel(Box("Largest declarations", says, 9, 9), look, query)
+    box = Box("Largest declarations", says, 9, 9)
+    return table_panel(box, columns, order=Order("chars"), none="nothing was declared yet")
 
 
 def _servers(view: View) -> Panel:
@@ -289,14 +271,14 @@ def _servers(view: View) -> Panel:
     unlisted = apart.total(apart.series(signals.MCP_UNLISTED), *by, function="max")
     changed = apart.total(apart.series(signals.MCP_CHANGED), *by, function="max")
     pinned = apart.total(apart.series(signals.MCP_SERVER_PINNED_INFO), *by, "server_version", function="count")
-    alarming = Look("short", decimals=0, steps=(Step(0.5, WRONG),))
+    alarming = Look(COUNT, decimals=0, steps=(Step(0.5, WRONG),))
     columns = [
         *cluster_columns(view),
         Column("server"),
         Column("owner", link=owner_link(view)),
         Column("version", label="server_version"),
-        Column("running", offered, Look("short", decimals=0)),
-        Column("pinned", pinned, Look("short", decimals=0)),
+        Column("running", offered, Look(COUNT, decimals=0)),
+        Column("pinned", pinned, Look(COUNT, decimals=0)),
         Column("unlisted", unlisted, alarming),
         Column("changed", changed, alarming),
     ]

@@ -5,31 +5,15 @@ from __future__ import annotations
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, measures
 from tooltel.artifacts.dashboards.board import Board, Row
-from tooltel.artifacts.dashboards.panels import (
-    CALLS,
-    GOOD,
-    SECONDS,
-    SHARE,
-    WARN,
-    WRONG,
-    Box,
-    Form,
-    Look,
-    Panel,
-    Query,
-    Step,
-    Style,
-    graph_panel,
-    stat_panel,
-)
+from tooltel.artifacts.dashboards.doors import cluster_columns, tool_link, tool_series_link
+from tooltel.artifacts.dashboards.looks import CALLS, COUNT, GOOD, SECONDS, SHARE, TIMES, WARN, WRONG, Box, Look, Step
+from tooltel.artifacts.dashboards.panels import Panel, Style, graph_panel, stat_panel
 from tooltel.artifacts.dashboards.parts import (
-    ANY_IS_WRONG,
     ANY_WARNS,
     FAILED_STEPS,
     NEAR_BUDGET,
     alerts_stat,
     alerts_table,
-    cluster_columns,
     failed_by,
     fields_table,
     items_panel,
@@ -39,27 +23,23 @@ from tooltel.artifacts.dashboards.parts import (
     repeats_panel,
     share_steps,
     slow_by,
-    tool_link,
-    tool_series_link,
 )
+from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import RANGE, TOOL, View
 from tooltel.promql import call
-from tooltel.signals import ItemStatus, RejectionKind
+from tooltel.signals import RejectionKind
 
 
 def owner_board(view: View) -> Board:
     """The dashboard that a page links to: what fires, how fast the budget burns, and why."""
     rows = (
         Row("Is anything of mine broken?", (_numbers(view),)),
-        Row("What am I paged for?", ((alerts_table(view, 14, 8), _burn(view, 10, 8)),)),
-        Row("My tools", ((_tools(view),), (failed_by(view, TOOL, 12, 8), slow_by(view, TOOL, 12, 8)))),
+        Row("What am I paged for?", ((alerts_table(view, 24, 6),),)),
+        Row("My tools", ((_tools(view),), (_burn(view, 8, 8), failed_by(view, TOOL, 8, 8), slow_by(view, TOOL, 8, 8)))),
         Row(
             "Does the model call them right?",
-            (
-                (rejections_panel(view, 12, 8), fields_table(view, 12, 8)),
-                (names_table(view, 24, 7),),
-            ),
+            ((rejections_panel(view, 12, 8), fields_table(view, 12, 8)), (names_table(view, 24, 6),)),
         ),
         Row(
             "What must not happen",
@@ -71,7 +51,7 @@ def owner_board(view: View) -> Board:
 
 
 def _numbers(view: View) -> tuple[Panel, ...]:
-    """One line of eight numbers."""
+    """One line of six numbers."""
     return (alerts_stat(view, 4), *_health(view), *_conduct(view))
 
 
@@ -82,7 +62,7 @@ def _health(view: View) -> tuple[Panel, ...]:
             Box(
                 "Failed calls",
                 "Share of calls that ended in error or timeout, over the chosen time range. Good: below 1 %.",
-                3,
+                4,
                 4,
             ),
             Look(SHARE, decimals=2, base=GOOD, steps=FAILED_STEPS, none="no calls"),
@@ -93,11 +73,11 @@ def _health(view: View) -> tuple[Panel, ...]:
                 "Fastest burn",
                 "The tool that spends its error budget fastest, over the last hour: 1 uses it up exactly "
                 f"by the end of the period, {fast:g} pages. Good: below 1.",
-                3,
+                4,
                 4,
             ),
             Look(
-                "suffix: x",
+                TIMES,
                 decimals=1,
                 base=GOOD,
                 steps=(Step(1, WARN), Step(fast, WRONG)),
@@ -105,23 +85,17 @@ def _health(view: View) -> tuple[Panel, ...]:
             ),
             Query(call("max", measures.burn(view)), form=Form.INSTANT),
         ),
-        stat_panel(
-            Box("Slowest 5 %", "95th percentile of the time that calls spent in their tool. Good: flat.", 3, 4),
-            Look(SECONDS, decimals=2, none="no calls"),
-            Query(measures.quantile(view, 0.95, window=RANGE), form=Form.INSTANT),
-        ),
     )
 
 
 def _conduct(view: View) -> tuple[Panel, ...]:
     ratio = view.options.alert("StructuralRejections").ratio or 0.1
-    outstanding = view.total(view.appeared(signals.BATCH_ITEMS, status=ItemStatus.OUTSTANDING))
     return (
         stat_panel(
             Box(
                 "Wrong arguments",
                 "Share of calls whose arguments break the published schema, in the chosen time range. Good: below 2 %.",
-                3,
+                4,
                 4,
             ),
             Look(SHARE, decimals=2, base=GOOD, steps=share_steps(ratio), none="no calls"),
@@ -132,7 +106,7 @@ def _conduct(view: View) -> tuple[Panel, ...]:
                 "No such tool",
                 "Calls, in the chosen time range, to an old name of this owner's tools, to a tool outside "
                 "the profile, or to a name made up in this owner's profiles. Good: 0.",
-                3,
+                4,
                 4,
             ),
             Look(CALLS, decimals=0, base=GOOD, steps=ANY_WARNS, none="none"),
@@ -140,19 +114,9 @@ def _conduct(view: View) -> tuple[Panel, ...]:
         ),
         stat_panel(
             Box(
-                "Outstanding",
-                "Items of partial results, in the chosen time range, that nobody finished or undid. Good: 0.",
-                2,
-                4,
-            ),
-            Look("short", decimals=0, base=GOOD, steps=ANY_IS_WRONG, none="none"),
-            Query(outstanding, form=Form.INSTANT),
-        ),
-        stat_panel(
-            Box(
                 "Declarations",
                 "Fullest declaration budget among this owner's profiles. Good: below 90 %.",
-                3,
+                4,
                 4,
             ),
             Look(
@@ -177,7 +141,7 @@ def _burn(view: View, width: int, height: int) -> Panel:
     return graph_panel(
         Box("Error budget burn by tool", says, width, height),
         Look(
-            "suffix: x",
+            TIMES,
             decimals=1,
             base=GOOD,
             steps=(Step(1, WARN), Step(fast, WRONG)),
@@ -192,7 +156,8 @@ def _burn(view: View, width: int, height: int) -> Panel:
 def _tools(view: View) -> Panel:
     apart = view.apart
     by = ("owner", "tool")
-    info = apart.total(apart.series(signals.TOOL_INFO), *by, "version", "risk", function="count")
+    each = apart.total(apart.series(signals.TOOL_INFO), *by, "risk", "version", function="group")
+    versions = apart.total(each, *by, "risk", function="count")
     calls = measures.calls(apart, *by)
     objective = apart.total(apart.series(signals.TOOL_OBJECTIVE), *by, function="max")
     running = apart.total(apart.series(signals.ACTIVE), *by)
@@ -200,19 +165,18 @@ def _tools(view: View) -> Panel:
         *cluster_columns(view),
         Column("owner", width=120),
         Column("tool", link=tool_link(view)),
-        Column("version", width=75),
         Column("risk", width=105),
-        Column("instances", info, Look("short", decimals=0)),
-        Column("calls", calls, Look("short", decimals=0)),
-        Column("running", running, Look("short", decimals=0)),
+        Column("versions", versions, Look(COUNT, decimals=0)),
+        Column("calls", calls, Look(COUNT, decimals=0)),
+        Column("running", running, Look(COUNT, decimals=0)),
         Column("failed %", measures.failed_share(apart, *by), Look(SHARE, 2, steps=FAILED_STEPS)),
         Column("objective", objective, Look(SHARE, 2)),
         Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS, 2)),
-        Column("rejected", measures.rejected(apart, *by), Look("short", 0)),
+        Column("rejected", measures.rejected(apart, *by), Look(COUNT, 0)),
     ]
     says = (
-        "Every tool of the catalog that this owner has, and how it did in the chosen time range. Two "
-        "versions of one tool mean that a release is on its way. instances: processes that know the tool; "
-        "running: calls right now. Good: nothing in color."
+        "Every tool of the catalog that this owner has, and how it did in the chosen time range. More than one version "
+        "means that a release is on its way. running: calls right now; p95: the slowest 5 % take longer; rejected: "
+        "calls with wrong arguments. Good: nothing in color."
     )
     return table_panel(Box("Tools", says, 24, 8), columns, order=Order("failed %"), none="this owner has no tool")

@@ -2,153 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tooltel import signals
-from tooltel.artifacts.dashboards.links import DATASOURCE
-from tooltel.artifacts.dashboards.sdk import (
-    bargauge,
-    common,
-    dashboard,
-    heatmap,
-    prometheus,
-    stat,
-    timeseries,
-    units,
-)
-from tooltel.artifacts.dashboards.view import spelled
+from tooltel.artifacts.dashboards.looks import CALLS, SHARE, TIMES, Box, Look, Step, override, plain_thresholds
+from tooltel.artifacts.dashboards.queries import SOURCE, Form, Query
+from tooltel.artifacts.dashboards.sdk import bargauge, common, dashboard, heatmap, stat, timeseries
 
 if TYPE_CHECKING:
-    from tooltel.promql import Expr
     from tooltel.signals import Metric
 
-CALLS: Final = "count:calls"
-CALL_RATE: Final = "count:calls/s"
-SHARE: Final = units.PercentUnit
-SECONDS: Final = units.Seconds
+# A bar counts the events since the one before: few and wide ones can be told apart.
+BARS: Final = 60
+BAR_STEP: Final = "1m"
+# Shares and quantiles of few calls jump about; over two minutes and more they say something.
+STEADY_STEP: Final = "2m"
 
-NONE: Final = "none"
-PLAIN, GOOD, WARN, WRONG = "text", "green", "orange", "red"  # red only where somebody should act
-
-SOURCE: Final = common.DataSourceRef(type_val="prometheus", uid=f"${{{DATASOURCE}}}")
-EVENT_STEP: Final = "1m"  # a bar of a rare event stands for a minute at least, or it would be drawn several times
-
-_SERIES: Final[Mapping[str, Metric]] = {
-    name: metric for metric in (*signals.METRICS, *signals.EXTERNAL) for name in metric.series
-}
-
-
-class Form(StrEnum):
-    """How Prometheus is asked, and what the answer looks like."""
-
-    RANGE = "range"
-    INSTANT = "instant"
-    TABLE = "table"
-    HEATMAP = "heatmap"
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One question to Prometheus. `legend` names its series, `{{label}}` standing for a label's value."""
-
-    expr: Expr
-    legend: str = ""
-    form: Form = Form.RANGE
-    exemplars: bool = False
-
-    @property
-    def reads(self) -> frozenset[Metric]:
-        """The rows of the table of signals that the expression names."""
-        return frozenset(_SERIES[word] for word in re.findall(r"\w+", self.expr.text) if word in _SERIES)
-
-    def target(self, ref: str) -> prometheus.Dataquery:
-        """The query as Grafana keeps it."""
-        instant = self.form in (Form.INSTANT, Form.TABLE)
-        formats = {
-            Form.TABLE: prometheus.PromQueryFormat.TABLE,
-            Form.HEATMAP: prometheus.PromQueryFormat.HEATMAP,
-        }
-        return prometheus.Dataquery(
-            datasource=SOURCE,
-            editor_mode=prometheus.QueryEditorMode.CODE,
-            expr=spelled(self.expr),
-            exemplar=self.exemplars,
-            format_val=formats.get(self.form, prometheus.PromQueryFormat.TIME_SERIES),
-            instant=instant,
-            legend_format=self.legend,
-            range_val=not instant,
-            ref_id=ref,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """What a panel's frame says, and its size: `width` of 24 columns, `height` in grid rows of 38 pixels."""
-
-    title: str
-    says: str
-    width: int
-    height: int
-
-
-class Step(NamedTuple):
-    """From `value` on, the color is another one."""
-
-    value: float
-    color: str
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """
-    How a number is shown.
-
-    `base` is the color below the first of the `steps`; `none` is said where there is no data; `low` and
-    `high` bound an axis or a bar; `words` replace single values by a text and a color.
-    """
-
-    unit: str
-    decimals: int | None = None
-    base: str = PLAIN
-    steps: tuple[Step, ...] = ()
-    none: str = NONE
-    low: float | None = None
-    high: float | None = None
-    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-    def thresholds(self) -> dashboard.ThresholdsConfig:
-        """The colors as Grafana keeps them; the first step has no bound."""
-        steps = [dashboard.Threshold(value=None, color=self.base)]
-        steps += [dashboard.Threshold(value=step.value, color=step.color) for step in self.steps]
-        return dashboard.ThresholdsConfig(mode=dashboard.ThresholdsMode.ABSOLUTE, steps=steps)
-
-    def mappings(self) -> list[dashboard.ValueMapping]:
-        """Words for single values, as Grafana keeps them."""
-        if not self.words:
-            return []
-        results = {
-            value: dashboard.ValueMappingResult(text=text, color=color, index=place)
-            for place, (value, (text, color)) in enumerate(self.words.items())
-        }
-        return [dashboard.ValueMap(options=results)]
-
-    def defaults(self, *, color: dashboard.FieldColorModeId, custom: object = None) -> dashboard.FieldConfig:
-        """The look as defaults of a panel's fields."""
-        return dashboard.FieldConfig(
-            unit=self.unit,
-            decimals=self.decimals,
-            min_val=self.low,
-            max_val=self.high,
-            mappings=self.mappings(),
-            thresholds=self.thresholds(),
-            color=dashboard.FieldColor(mode=color),
-            no_value=self.none,
-            custom=custom,
-        )
+ROOM: Final = {SHARE: 0.05, TIMES: 2}  # that an axis has at least, by unit
+EVENTS: Final = 4  # the same, for counted events
+WORDY: Final = 76  # pixels of an axis whose numbers have a word behind them
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +36,7 @@ class Panel:
     fields: dashboard.FieldConfigSource
     transformations: tuple[dashboard.DataTransformerConfig, ...] = ()
     interval: str | None = None
+    points: int | None = None  # that a graph may have at most
 
     @property
     def reads(self) -> frozenset[Metric]:
@@ -185,6 +60,7 @@ class Panel:
             targets=[query.target(ref) for ref, query in self.queries.items()],
             transformations=list(self.transformations) or None,
             interval=self.interval,
+            max_data_points=self.points,
             options=self.options,
             field_config=self.fields,
         )
@@ -219,28 +95,35 @@ class Style:
     """
     How a graph is drawn.
 
-    `bars` are for counted events, lines for rates; `paint` gives single series a color; `link` is where a
-    click on a series leads, with its title; `limits` draws the steps of the look as dashed lines.
+    `bars` are for counted events, lines for rates, `steady` lines for shares and quantiles; `paint` gives single
+    series a color; `link` is where a click on a series leads, with its title; `limits` draws the steps of the
+    look as dashed lines.
     """
 
     bars: bool = False
     stacked: bool = False
+    steady: bool = False
     paint: Mapping[str, str] = field(default_factory=dict)
     link: tuple[str, str] | None = None
     limits: bool = False
 
-    def custom(self) -> timeseries.FieldConfig:
-        """The style as Grafana keeps it."""
-        mode = common.StackingMode.NORMAL if self.stacked or self.bars else common.StackingMode.NONE
+    def custom(self, look: Look) -> timeseries.FieldConfig:
+        """The style as Grafana keeps it, with room for the numbers of *look*."""
+        areas = self.stacked or self.bars
+        mode = common.StackingMode.NORMAL if areas else common.StackingMode.NONE
         limits = common.GraphThresholdsStyleMode.DASHED if self.limits else common.GraphThresholdsStyleMode.OFF
         return timeseries.FieldConfig(
             draw_style=common.GraphDrawStyle.BARS if self.bars else common.GraphDrawStyle.LINE,
-            line_width=1,
-            fill_opacity=80 if self.bars else 25 if self.stacked else 5,
+            # An area without a line: the line of a series at 0 would be drawn on top, red where nothing is wrong.
+            line_width=0 if areas else 1,
+            fill_opacity=75 if areas else 5,
             show_points=common.VisibilityMode.NEVER,
             stacking=common.StackingConfig(mode=mode, group="A"),
             thresholds_style=common.GraphThresholdsStyleConfig(mode=limits),
             axis_soft_min=0,
+            # Without it, a good day's zeros would stand under an axis up to 100.
+            axis_soft_max=ROOM.get(look.unit, EVENTS if self.bars else None),
+            axis_width=WORDY if look.unit.startswith("suffix:") else None,
         )
 
 
@@ -260,11 +143,12 @@ def graph_panel(box: Box, look: Look, *queries: Query, style: Style | None = Non
         title, url = style.link
         overrides.append(override(".*", {"links": [{"title": title, "url": url}]}, matcher="byRegexp"))
     fields = dashboard.FieldConfigSource(
-        defaults=look.defaults(color=dashboard.FieldColorModeId.PALETTE_CLASSIC, custom=style.custom()),
+        defaults=look.defaults(color=dashboard.FieldColorModeId.PALETTE_CLASSIC, custom=style.custom(look)),
         overrides=overrides,
     )
-    step = EVENT_STEP if style.bars else None
-    return Panel("timeseries", box, _numbered(queries), options, fields, interval=step)
+    step = BAR_STEP if style.bars else STEADY_STEP if style.steady else None
+    points = BARS if style.bars else None
+    return Panel("timeseries", box, _numbered(queries), options, fields, interval=step, points=points)
 
 
 def bars_panel(box: Box, look: Look, query: Query) -> Panel:
@@ -273,6 +157,11 @@ def bars_panel(box: Box, look: Look, query: Query) -> Panel:
         display_mode=common.BarGaugeDisplayMode.GRADIENT,
         name_placement=common.BarGaugeNamePlacement.LEFT,
         orientation=common.VizOrientation.HORIZONTAL,
+        # Grafana would make the text as tall as the bar and cut the name.
+        sizing=common.BarGaugeSizing.MANUAL,
+        min_viz_height=14,
+        max_viz_height=34,
+        text=common.VizTextDisplayOptions(title_size=13, value_size=14),
         reduce_options=common.ReduceDataOptions(calcs=["lastNotNull"], fields="", values=False),
     )
     fields = dashboard.FieldConfigSource(defaults=look.defaults(color=dashboard.FieldColorModeId.THRESHOLDS))
@@ -302,29 +191,3 @@ def heat_panel(box: Box, look: Look, query: Query) -> Panel:
 
 def _numbered(queries: Sequence[Query]) -> dict[str, Query]:
     return dict(zip("ABCDEFGH", queries, strict=False))
-
-
-def plain_thresholds(look: Look) -> dict[str, Any]:
-    """The colors of *look* as the value of an override."""
-    steps: list[dict[str, Any]] = [{"value": None, "color": look.base}]
-    steps += [{"value": step.value, "color": step.color} for step in look.steps]
-    return {"mode": "absolute", "steps": steps}
-
-
-def plain_mappings(look: Look) -> list[dict[str, Any]]:
-    """The words of *look* as the value of an override."""
-    results = {
-        value: {"text": text, "color": color, "index": place}
-        for place, (value, (text, color)) in enumerate(look.words.items())
-    }
-    return [{"type": "value", "options": results}]
-
-
-def override(
-    name: str, properties: Mapping[str, object], *, matcher: str = "byName"
-) -> dashboard.DashboardFieldConfigSourceOverrides:
-    """Other *properties* for the fields that *matcher* finds by *name*."""
-    return dashboard.DashboardFieldConfigSourceOverrides(
-        matcher=dashboard.MatcherConfig(id_val=matcher, options=name),
-        properties=[dashboard.DynamicConfigValue(id_val=key, value=value) for key, value in properties.items()],
-    )

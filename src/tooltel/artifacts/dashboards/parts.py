@@ -8,25 +8,19 @@ from typing import Final
 
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, measures
-from tooltel.artifacts.dashboards.panels import (
-    CALLS,
-    GOOD,
-    SHARE,
-    WARN,
-    WRONG,
-    Box,
-    Form,
-    Look,
-    Panel,
-    Query,
-    Step,
-    Style,
-    bars_panel,
-    graph_panel,
-    stat_panel,
+from tooltel.artifacts.dashboards.doors import (
+    cluster_columns,
+    owner_link,
+    owner_series_link,
+    profile_link,
+    tool_link,
+    tool_series_link,
 )
+from tooltel.artifacts.dashboards.looks import CALL_RATE, CALLS, COUNT, GOOD, SHARE, WARN, WRONG, Box, Look, Step
+from tooltel.artifacts.dashboards.panels import Panel, Style, bars_panel, graph_panel, stat_panel
+from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
-from tooltel.artifacts.dashboards.view import OWNER, PROFILE, RANGE, RATE, RISK, TOOL, View
+from tooltel.artifacts.dashboards.view import OWNER, RANGE, RATE, TOOL, View
 from tooltel.artifacts.defaults import PAGE, TICKET
 from tooltel.promql import Expr, call, either, one_of
 from tooltel.signals import Reason, RejectionKind, RejectionSource, Status
@@ -72,59 +66,6 @@ def share_steps(ratio: float) -> tuple[Step, ...]:
     return (Step(ratio / 2, WARN), Step(ratio, WRONG))
 
 
-# --- links -------------------------------------------------------------------------------------------
-
-
-def tool_link(view: View) -> tuple[str, str]:
-    """From a row with an owner and a tool to that tool's dashboard."""
-    chosen = {**_cluster(view), OWNER: links.of_field(OWNER), TOOL: links.of_field(TOOL)}
-    return ("Open this tool", links.address(links.TOOL, chosen, (PROFILE, RISK)))
-
-
-def owner_link(view: View) -> tuple[str, str]:
-    """From a row with an owner to that owner's dashboard."""
-    chosen = {**_cluster(view), OWNER: links.of_field(OWNER)}
-    return ("Open this owner", links.address(links.OWNER, chosen, (PROFILE, RISK)))
-
-
-def profile_link(view: View) -> tuple[str, str]:
-    """From a row with a profile to the fleet as that profile sees it."""
-    chosen = {**_cluster(view), PROFILE: links.of_field(PROFILE)}
-    return ("Open the fleet for this profile", links.address(links.FLEET, chosen, (OWNER, RISK)))
-
-
-def tool_series_link(view: View) -> tuple[str, str]:
-    """From a graph's series with a tool to that tool's dashboard."""
-    carried = _carried_cluster(view)
-    return (
-        "Open this tool",
-        links.address(links.TOOL, {TOOL: links.of_series(TOOL)}, (*carried, PROFILE, RISK)),
-    )
-
-
-def owner_series_link(view: View) -> tuple[str, str]:
-    """From a graph's series with an owner to that owner's dashboard."""
-    carried = _carried_cluster(view)
-    chosen = {OWNER: links.of_series(OWNER)}
-    return ("Open this owner", links.address(links.OWNER, chosen, (*carried, PROFILE, RISK)))
-
-
-def cluster_columns(view: View) -> list[Column]:
-    """The first column of a table that keeps clusters apart, where there are any."""
-    return [Column(view.cluster, width=110)] if view.cluster else []
-
-
-def _cluster(view: View) -> dict[str, str]:
-    return {view.cluster: links.of_field(view.cluster)} if view.cluster else {}
-
-
-def _carried_cluster(view: View) -> tuple[str, ...]:
-    return (view.cluster,) if view.cluster else ()
-
-
-# --- panels ------------------------------------------------------------------------------------------
-
-
 def alerts_stat(view: View, width: int) -> Panel:
     """Alerts that fire now: pages and tickets."""
     says = (
@@ -135,7 +76,7 @@ def alerts_stat(view: View, width: int) -> Panel:
         Query(_firing(view, severity), legend=name, form=Form.INSTANT)
         for name, severity in (("pages", PAGE), ("tickets", TICKET))
     ]
-    look = Look("short", decimals=0, base=GOOD, steps=ANY_IS_WRONG, none="no rules")
+    look = Look(COUNT, decimals=0, base=GOOD, steps=ANY_IS_WRONG, none="no rules")
     return stat_panel(Box("Firing alerts", says, width, 4), look, *queries, paint={"tickets": ANY_WARNS})
 
 
@@ -168,8 +109,8 @@ def alerts_table(view: View, width: int, height: int) -> Panel:
         Column("owner", link=owner_link(view), width=110),
         Column("tool", link=tool_link(view)),
         Column("profile"),
-        Column("minutes", minutes, Look("short", decimals=0), width=75),
-        Column("now", firing, Look("short", words={"1": ("firing", WRONG)}, none="over"), width=65),
+        Column("minutes", minutes, Look(COUNT, decimals=0), width=75),
+        Column("now", firing, Look(COUNT, words={"1": ("firing", WRONG)}, none="over"), width=65),
     ]
     says = (
         "Alerts of the chosen owner that fired in the chosen time range, those that fire now on top. "
@@ -189,7 +130,7 @@ def outcomes_panel(view: View, width: int, height: int) -> Panel:
     expr = view.total(view.rate(signals.TOOL_CALLS), "outcome")
     return graph_panel(
         Box("Calls by outcome", says, width, height),
-        Look("count:calls/s", none="no calls"),
+        Look(CALL_RATE, none="no calls"),
         Query(expr, legend="{{outcome}}"),
         style=Style(stacked=True, paint=OUTCOME_COLORS),
     )
@@ -233,10 +174,11 @@ def fields_table(view: View, width: int, height: int) -> Panel:
     gained = apart.total(apart.appeared(signals.REJECTED_FIELDS), "owner", "tool", "kind", "field")
     columns = [
         *cluster_columns(view),
+        Column("owner", link=owner_link(view), width=105),
         Column("tool", link=tool_link(view)),
         Column("field"),
-        Column("kind", width=90),
-        Column("times", Expr(f"{gained.operand} > 0", gained.labels, loose=True), Look("short", 0), width=70),
+        Column("kind", width=85),
+        Column("times", Expr(f"{gained.operand} > 0", gained.labels, loose=True), Look(COUNT, 0), width=70),
     ]
     says = (
         "Arguments found wrong in rejected calls of the chosen time range, most often first. A field on "
@@ -301,7 +243,7 @@ def items_panel(view: View, width: int, height: int) -> Panel:
     expr = view.total(view.appeared(signals.BATCH_ITEMS, window=RATE), "status")
     return graph_panel(
         Box("Items of partial results", says, width, height),
-        Look("count:items", decimals=0, none="no partial result"),
+        Look("suffix:items", decimals=0, none="no partial result"),
         Query(expr, legend="{{status}}"),
         style=Style(bars=True, paint=paint),
     )
@@ -321,7 +263,7 @@ def failed_by(view: View, label: str, width: int, height: int) -> Panel:
         Box(f"Failed calls by {label}", says, width, height),
         Look(SHARE, none="no calls", low=0),
         Query(top, legend=f"{{{{{label}}}}}"),
-        style=Style(link=link),
+        style=Style(steady=True, link=link),
     )
 
 
@@ -338,7 +280,7 @@ def slow_by(view: View, label: str, width: int, height: int) -> Panel:
         Box(f"Slowest 5 % by {label}", says, width, height),
         Look("s", none="no calls", low=0),
         Query(top, legend=f"{{{{{label}}}}}", exemplars=label == TOOL),
-        style=Style(link=link),
+        style=Style(steady=True, link=link),
     )
 
 
@@ -357,8 +299,8 @@ def names_table(view: View, width: int, height: int) -> Panel:
         Column("reason", width=120, look=Look("string", words=_reasons())),
         Column("profile", link=profile_link(view), width=130),
         Column("owner", link=owner_link(view), width=120),
-        Column("calls", asked, Look("short", decimals=0), width=70),
-        Column("days ago", recent, Look("short", decimals=1), width=85),
+        Column("calls", asked, Look(COUNT, decimals=0), width=70),
+        Column("days ago", recent, Look(COUNT, decimals=1), width=85),
     ]
     says = (
         "Known names that models asked for in the chosen time range and did not get. renamed: give the "

@@ -5,27 +5,12 @@ from __future__ import annotations
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, measures
 from tooltel.artifacts.dashboards.board import Board, Row
-from tooltel.artifacts.dashboards.panels import (
-    CALL_RATE,
-    CALLS,
-    GOOD,
-    PLAIN,
-    SECONDS,
-    SHARE,
-    Box,
-    Form,
-    Look,
-    Panel,
-    Query,
-    Style,
-    graph_panel,
-    heat_panel,
-    stat_panel,
-)
+from tooltel.artifacts.dashboards.doors import cluster_columns
+from tooltel.artifacts.dashboards.looks import CALL_RATE, CALLS, CHARS, COUNT, GOOD, PLAIN, SECONDS, SHARE, Box, Look
+from tooltel.artifacts.dashboards.panels import Panel, Style, graph_panel, heat_panel, stat_panel
 from tooltel.artifacts.dashboards.parts import (
     FAILED_STEPS,
     alerts_stat,
-    cluster_columns,
     fields_table,
     items_panel,
     outcomes_panel,
@@ -34,6 +19,7 @@ from tooltel.artifacts.dashboards.parts import (
     repeats_panel,
     share_steps,
 )
+from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import RATE, View
 from tooltel.promql import LE, Expr, call, differs
@@ -124,7 +110,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
                 3,
                 4,
             ),
-            Look("count:chars", decimals=0, none="not declared"),
+            Look(CHARS, decimals=0, none="not declared"),
             Query(size, form=Form.INSTANT),
         ),
     )
@@ -157,7 +143,12 @@ def _heat(view: View) -> Panel:
 def _quantiles(view: View) -> Panel:
     says = f"Half of the calls take less than p50, all but 1 % less than p99. Good: flat, and close together. {TRACES}"
     queries = [Query(measures.quantile(view, at), legend=name, exemplars=name == "p99") for name, at in QUANTILES]
-    return graph_panel(Box("Duration, quantiles", says, 8, 9), Look(SECONDS, none="no calls", low=0), *queries)
+    return graph_panel(
+        Box("Duration, quantiles", says, 8, 9),
+        Look(SECONDS, none="no calls", low=0),
+        *queries,
+        style=Style(steady=True),
+    )
 
 
 def _first_items(view: View) -> Panel:
@@ -167,7 +158,10 @@ def _first_items(view: View) -> Panel:
     )
     queries = [Query(measures.quantile(view, at, metric=signals.FIRST_ITEM), legend=name) for name, at in QUANTILES[:2]]
     return graph_panel(
-        Box("First item of a stream", says, 8, 9), Look(SECONDS, none="no stream was read", low=0), *queries
+        Box("First item of a stream", says, 8, 9),
+        Look(SECONDS, none="no stream was read", low=0),
+        *queries,
+        style=Style(steady=True),
     )
 
 
@@ -177,7 +171,7 @@ def _by_version(view: View) -> Panel:
         "long: a release that stopped half-way."
     )
     return graph_panel(
-        Box("Calls by version", says, 8, 8),
+        Box("Calls by version", says, 7, 8),
         Look(CALL_RATE, none="no calls"),
         Query(view.total(view.rate(signals.TOOL_CALLS), "tool", "version"), legend="{{tool}} {{version}}"),
         style=Style(stacked=True),
@@ -188,33 +182,31 @@ def _failed_by_version(view: View) -> Panel:
     says = "Share of failed calls by version. Good: no difference between versions. If only the new one fails, go back."
     share = measures.failed_share(view, "tool", "version", window=RATE)
     return graph_panel(
-        Box("Failed calls by version", says, 8, 8),
+        Box("Failed calls by version", says, 7, 8),
         Look(SHARE, none="no calls", low=0),
         Query(share, legend="{{tool}} {{version}}"),
+        style=Style(steady=True),
     )
 
 
 def _versions(view: View) -> Panel:
     apart = view.apart
     by = ("owner", "tool", "version")
-    calls = measures.calls(apart, *by)
     shown = apart.total(apart.series(signals.TOOL_DECLARATION_INFO), *by, "sha", function="count")
     columns = [
         *cluster_columns(view),
         Column("tool"),
         Column("version", width=75),
-        Column("declaration", label="sha", width=120),
-        Column("instances", shown, Look("short", decimals=0), width=85),
-        Column("calls", calls, Look("short", decimals=0), width=65),
+        Column("declaration", label="sha", width=110),
+        Column("shown by", shown, Look(COUNT, decimals=0), width=85),
         Column("failed %", measures.failed_share(apart, *by), Look(SHARE, 1, steps=FAILED_STEPS), width=80),
     ]
     says = (
-        "Versions in use, with the fingerprint of what the model is shown and the processes that show it. "
+        "Versions in use, with the fingerprint of what the model is shown and the number of processes that show it. "
         "Good: one fingerprint for each version."
     )
-    return table_panel(
-        Box("Versions in use", says, 8, 8), columns, order=Order("calls"), none="no calls in this time range"
-    )
+    none = "no calls in this time range"
+    return table_panel(Box("Versions in use", says, 10, 8), columns, order=Order("failed %"), none=none)
 
 
 def _corrections(view: View, width: int, height: int) -> Panel:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tooltel import signals
 from tooltel.artifacts.dashboards.links import DATASOURCE
-from tooltel.artifacts.dashboards.panels import SOURCE
+from tooltel.artifacts.dashboards.queries import SOURCE
 from tooltel.artifacts.dashboards.sdk import dashboard
 from tooltel.artifacts.dashboards.view import FILTERS, OWNER, PROFILE, View, spelled, variable
 from tooltel.promql import Expr, Match

@@ -20,7 +20,7 @@ from tooltel.artifacts.dashboards import links
 from tooltel.artifacts.dashboards.sdk import units
 
 KNOWN_UNITS: Final = {value for name, value in vars(units).items() if name[0].isupper()}
-OWN_UNIT: Final = re.compile(r"(count|suffix):\s?[a-z/ ]+")
+OWN_UNIT: Final = re.compile(r"suffix:[a-z/ ]+")
 WINDOW: Final = re.compile(r"\b(rate|increase)\((?:[^()\[\]]|\{[^}]*\})*\[([^\]]+)\]")
 BUILTIN: Final = ("__rate_interval", "__range", "__url_time_range", "__data", "__field")
 # Windows of graphs that are a length on purpose: how fast an error budget burns is defined over an hour.
@@ -114,7 +114,7 @@ def _shows(board: Json) -> Iterator[str]:
             yield f"panel {title!r}: no calculation that makes one number of many"
         if kind == "table":
             yield from _table(panel)
-        counts = unit in ("short", "none") or (unit.startswith("count:") and not unit.endswith("/s"))
+        counts = unit in ("short", "locale") or (unit.startswith("suffix:") and not unit.endswith("/s"))
         if counts and "increase(" in panel["targets"][0]["expr"] and defaults.get("decimals") is None:
             yield f"panel {title!r}: increase() is a fraction, and decimals are not set"
         if kind == "timeseries":
@@ -139,12 +139,17 @@ def _table(panel: Json) -> Iterator[str]:
         override["matcher"]["options"]: {one["id"] for one in override["properties"]}
         for override in panel["fieldConfig"]["overrides"]
     }
-    renamed = panel["transformations"][1]["options"]["renameByName"]
+    organized = panel["transformations"][1]["options"]
+    renamed, hidden = organized["renameByName"], organized["excludeByName"]
+    for field in organized["indexByName"]:
+        column = renamed.get(field, field)
+        if field != "Value" and not {"unit", "noValue"} <= styled.get(column, set()):
+            yield f"panel {title!r}: column {column!r} has no unit"
     for target in panel["targets"]:
-        column = renamed.get(f"Value #{target['refId']}", "")
-        if not {"unit", "noValue"} <= styled.get(column, set()):
-            yield f"panel {title!r}: column {column or target['refId']!r} has no unit"
-    if panel["transformations"][2]["options"]["sort"][0]["field"] not in renamed.values():
+        field = f"Value #{target['refId']}"
+        if (field in organized["indexByName"]) == (field in hidden):
+            yield f"panel {title!r}: {target['refId']} is neither shown nor hidden"
+    if panel["transformations"][2]["options"]["sort"][0]["field"] not in {*renamed.values(), *organized["indexByName"]}:
         yield f"panel {title!r}: sorted by what is no column"
 
 

@@ -163,12 +163,12 @@ def _link_faults(board: Json, panel: Json, values: dict[str, str], extra: frozen
     labels: set[str] = set()
     for target in panel["targets"]:
         labels |= _read(put_in(target["expr"], values), extra)[1]
-    renamed: dict[str, str] = {}
+    shown = labels
     for step in panel.get("transformations", ()):
         if step["id"] == "organize":
-            renamed = step["options"]["renameByName"]
             yield from _column_faults(board, panel, step["options"], labels)
-    shown = {renamed.get(label, label) for label in labels}
+            kept = labels - {name for name, hidden in step["options"]["excludeByName"].items() if hidden}
+            shown = {step["options"]["renameByName"].get(label, label) for label in kept}
     for override in panel["fieldConfig"]["overrides"]:
         for one in override["properties"]:
             for link in one["value"] if one["id"] == "links" else ():

@@ -74,7 +74,8 @@ OVERRIDES: Final[dict[str, Json]] = {
     "thresholds": {"type": "object", "properties": {"mode": {"const": "absolute"}, "steps": STEPS}},
     "color": {"type": "object", "properties": {"mode": {"const": "fixed"}, "fixedColor": TEXT}},
     "custom.width": {"type": "integer", "minimum": 40},
-    "custom.cellOptions": {"type": "object", "properties": {"type": {"const": "color-text"}}},
+    "custom.cellOptions": {"type": "object", "properties": {"type": {"enum": ["color-text", "gauge"]}}},
+    "min": {"type": "number"},
 }
 TRANSFORMATIONS: Final[dict[str, Json]] = {
     "merge": {"type": "object", "maxProperties": 0},

@@ -211,12 +211,16 @@ def _lines(weather: Weather) -> Iterator[str]:
         family = weather.name(metric.name)
         yield f"# TYPE {family.removesuffix('_total')} {kind}"
         for labels in label_sets(metric):
-            for instance in INSTANCES:
-                if not _there(metric, labels, weather):
-                    continue
-                target = {"job": "tooltel", "instance": instance, **(weather.extra or {})}
-                random_ = random.Random(f"{metric.name} {sorted(labels.items())} {instance}")
-                yield from _series(weather, metric, {**labels, **target}, random_)
+            if not _there(metric, labels, weather):
+                continue
+            for target in _targets(metric):
+                random_ = random.Random(f"{metric.name} {sorted(labels.items())} {target}")
+                yield from _series(weather, metric, {**labels, **target, **(weather.extra or {})}, random_)
+
+
+def _targets(metric: Metric) -> list[Labels]:
+    """Labels of the scrapes; alerts are made by Prometheus itself and have none."""
+    return [{}] if metric is signals.ALERTS else [{"job": "tooltel", "instance": name} for name in INSTANCES]
 
 
 def _there(metric: Metric, labels: Labels, weather: Weather) -> bool:
@@ -304,6 +308,8 @@ def _rate(metric: Metric, labels: Labels, weather: Weather) -> float:
 
 def _level(metric: Metric, labels: Labels, weather: Weather, at: int) -> float:
     """The value of a gauge."""
+    if metric is signals.UP and weather.eventful and labels["instance"] == INSTANCES[1]:
+        return 0
     if metric.kind is Kind.INFO or metric in (signals.UP, signals.ALERTS):
         return 1
     if metric is signals.TOOL_OBJECTIVE:
