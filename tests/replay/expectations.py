@@ -6,6 +6,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from examples.replay.conversations import APIS
@@ -14,9 +15,15 @@ from examples.replay.tools import JUDGMENTS, methods
 if TYPE_CHECKING:
     from examples.replay.playing import Answer, Played
 
-METHODS = {name: method for api in APIS for name, method in methods(api).items()}
 RISKS = {name: risk.value for judgment in JUDGMENTS.values() for name, risk in judgment.risks()}
 OWNERS = {name: judgment.owner for judgment in JUDGMENTS.values() for name, _ in judgment.risks()}
+
+
+@cache
+def signature_of(name: str) -> inspect.Signature:
+    """The signature of the bare method that is tool *name*, its instance included."""
+    (method,) = (methods(api)[name] for api in APIS if name in methods(api))
+    return inspect.signature(method)
 
 
 class Expected(NamedTuple):
@@ -39,7 +46,7 @@ def expected(answer: Answer) -> Expected:
 
 def bound(answer: Answer) -> dict[str, Any] | None:
     """The arguments by name, defaults filled in; None where they do not fit the method."""
-    signature = inspect.signature(METHODS[answer.step.name])
+    signature = signature_of(answer.step.name)
     try:
         arguments = signature.bind(None, *answer.step.args, **answer.step.kwargs)
     except TypeError:
@@ -58,7 +65,7 @@ def missing_fields(played: Iterable[Played]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for _, answer in calls(played):
         if bound(answer) is None:
-            parameters = list(inspect.signature(METHODS[answer.step.name]).parameters.values())[1:]
+            parameters = list(signature_of(answer.step.name).parameters.values())[1:]
             given = {parameter.name for parameter in parameters[: len(answer.step.args)]} | set(answer.step.kwargs)
             required = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
             found.update((answer.step.name, field) for field in required - given)
