@@ -15,9 +15,12 @@ LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 LONGEST_INTERVAL: Final = 240  # seconds between evaluations
 SEVERITIES: Final = (PAGE, TICKET, INFO)
 
-# Labels to which alerts, routes or Prometheus give a meaning: a static one would override the series'.
+# Labels to which alerts, routes or Prometheus give a meaning: a static one would override the series'. The first
+# two are a variable and a column of the dashboards, and a cluster's label is a variable and a column too.
 RESERVED: Final = frozenset(
     {
+        "datasource",
+        "alert",
         "alertname",
         "alertstate",
         "severity",
