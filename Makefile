@@ -54,6 +54,10 @@ check: $(STAMP) ## Lint, format, types, import layers, and whether dashboards/ a
 GENERATED := $(wildcard dashboards/*.json alerts/*.yml alerts/*.yaml)
 RENDER := $(BIN)/tooltel render --catalog src/tooltel/demo/tools.toml
 
+.PHONY: matrix
+matrix: $(STAMP) ## Run each framework's tests with its oldest and its newest supported version (ENVS="adk ..." for some)
+	@$(BIN)/python tools/matrix.py $(ENVS)
+
 .PHONY: render
 render: $(STAMP) ## Write dashboards/ and alerts/ for the example catalog
 	@$(RENDER)
@@ -63,6 +67,6 @@ bench: $(STAMP) ## Measure a wrapped call against the hand-written floor; the la
 	@$(BIN)/python bench/calls.py
 
 .PHONY: clean
-clean: ## Remove what the other targets made: .venv, .servers, caches
-	@rm -rf .venv .servers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## Remove what the other targets made: .venv, .servers, .matrix, caches
+	@rm -rf .venv .servers .matrix build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find src tests tools examples bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

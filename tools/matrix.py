@@ -1,0 +1,236 @@
+"""Run each framework's tests in environments of their own: its oldest and its newest supported version.
+
+`make matrix`, or `.venv/bin/python tools/matrix.py [ENV ...]`; an ENV also names every environment that begins with it
+(`adk`). Each lives in .matrix/ENV, made by uv from the package indexes that pip is configured with, holds the project
+in place with that framework's extra alone, and is kept until what it must hold changes. Two run at a time.
+
+Exit codes: 0 when all passed, 1 when one did not (its output is shown, and stays in .matrix/ENV.log), 2 when
+there is no such environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+MATRIX = ROOT / ".matrix"
+SIDE_BY_SIDE = 2
+SHOWN_LINES = 60  # of the output of an environment that failed
+TESTING = (
+    "pytest>=8.3",
+    "pytest-randomly>=3.16",
+    "pytest-timeout>=2.3",
+    "hypothesis>=6.100",
+)
+# A framework's own warnings, at import or later, are its own business; ours are still errors.
+WARNINGS = "filterwarnings=error:::tooltel"
+NOT_FOR_TESTS = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+
+
+class Environment(NamedTuple):
+    """
+    One framework at one version: `extra` of this project, then `requirements` that pin it.
+
+    `tests` is the folder to run. `python` is the interpreter (a version or a path for uv); None: the running one.
+    """
+
+    name: str
+    extra: str
+    requirements: tuple[str, ...]
+    tests: str
+    python: str | None = None
+
+
+ENVIRONMENTS = (
+    Environment("adk-oldest", "adk", ("google-adk==1.18.0",), "tests/integrations/adk"),
+    Environment("adk-before-names", "adk", ("google-adk==2.8.0",), "tests/integrations/adk"),
+    Environment("adk-newest", "adk", ("google-adk==2.13.0",), "tests/integrations/adk"),
+)
+
+
+class Result(NamedTuple):
+    """What became of one environment."""
+
+    environment: Environment
+    passed: bool
+    seconds: float
+    said: str
+    log: Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for, and print a line for each environment."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("environments", nargs="*", metavar="ENV", help="names, or their beginnings; none: all")
+    parser.add_argument("--list", action="store_true", help="print the names alone")
+    options = parser.parse_args(arguments)
+    chosen = [
+        environment
+        for environment in ENVIRONMENTS
+        if not options.environments or any(environment.name.startswith(name) for name in options.environments)
+    ]
+    unknown = [
+        name
+        for name in options.environments
+        if not any(environment.name.startswith(name) for environment in ENVIRONMENTS)
+    ]
+    if unknown:
+        names = ", ".join(environment.name for environment in ENVIRONMENTS)
+        print(f"matrix: no environment {', '.join(unknown)}; there are: {names}", file=sys.stderr)
+        return 2
+    if options.list:
+        print("\n".join(environment.name for environment in chosen))
+        return 0
+    return _run_all(chosen)
+
+
+def _run_all(chosen: Sequence[Environment]) -> int:
+    results: list[Result] = []
+    width = max(len(environment.name) for environment in chosen)
+    index = pip_configuration()
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        running = [pool.submit(_run, environment, index) for environment in chosen]
+        for done in as_completed(running):
+            result = done.result()
+            results.append(result)
+            verdict = "passed" if result.passed else "FAILED"
+            line = f"{result.environment.name:{width}}  {verdict}  {result.seconds:5.1f} s  {result.said}"
+            print(line, flush=True)
+            if not result.passed:
+                tail = result.log.read_text(encoding="utf-8", errors="replace").splitlines()[-SHOWN_LINES:]
+                print(*(f"    {line}" for line in tail), f"    (all of it: {result.log})", sep="\n", flush=True)
+    passed = sum(result.passed for result in results)
+    print(f"matrix: {passed} passed, {len(results) - passed} failed")
+    return 0 if passed == len(results) else 1
+
+
+def _run(environment: Environment, index: Mapping[str, str]) -> Result:
+    started = time.monotonic()
+    folder = MATRIX / environment.name
+    log = MATRIX / f"{environment.name}.log"
+    MATRIX.mkdir(exist_ok=True)
+    with log.open("wb") as output:
+        passed = _prepare(environment, folder, index, output) and _test(environment, folder, output)
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = next((line.strip("= ") for line in reversed(lines) if re.search(r"\d+ (passed|failed|error)", line)), "")
+    return Result(environment, passed, time.monotonic() - started, said, log)
+
+
+def _prepare(environment: Environment, folder: Path, index: Mapping[str, str], output: BinaryIO) -> bool:
+    """Make the environment, unless it already holds what it must."""
+    wanted = _contents(environment)
+    stamp = folder / "stamp"
+    python = _python(folder)
+    if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return True
+    uv = _uv()
+    making = [uv, "venv", "--quiet", "--clear", "--python", environment.python or sys.executable, str(folder)]
+    installing = [uv, "pip", "install", "--quiet", "--python", str(python), *_requirements(environment)]
+    if not all(_succeeds(command, {**index, **os.environ}, output) for command in (making, installing)):
+        return False
+    stamp.write_text(wanted, encoding="utf-8")
+    return True
+
+
+def _test(environment: Environment, folder: Path, output: BinaryIO) -> bool:
+    command = [
+        str(_python(folder)), "-m", "pytest", environment.tests,
+        "-o", f"cache_dir={folder / 'pytest-cache'}", "-o", WARNINGS,
+    ]  # fmt: skip
+    # Bytecode is kept, and in the environment: without it one framework takes 20 s to import, each time.
+    surroundings = {name: value for name, value in os.environ.items() if name not in NOT_FOR_TESTS}
+    added = {"NO_SKIP": "1", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    return _succeeds(command, {**surroundings, **added}, output)
+
+
+def _succeeds(command: Sequence[str], surroundings: Mapping[str, str], output: BinaryIO) -> bool:
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=surroundings,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.returncode == 0
+
+
+def _requirements(environment: Environment) -> tuple[str, ...]:
+    return ("--editable", f".[{environment.extra}]", *environment.requirements, *TESTING)
+
+
+def _contents(environment: Environment) -> str:
+    """A hash of all that decides what is installed: of the project's own table, only the part that matters here."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = project["optional-dependencies"].get(environment.extra)
+    decides = [_requirements(environment), environment.python or sys.version, project["dependencies"], extra]
+    return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _uv() -> str:
+    try:
+        from uv import find_uv_bin
+    except ImportError:
+        sys.exit("matrix: uv is not in this environment; `make setup` installs it")
+    return find_uv_bin()
+
+
+# --- the package index -----------------------------------------------------------------------------
+
+# pip's settings, and the variables by which uv knows the same.
+SETTINGS = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "no-index": "UV_NO_INDEX",
+    "constraint": "UV_CONSTRAINT",
+    "trusted-host": "UV_INSECURE_HOST",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "timeout": "UV_HTTP_TIMEOUT",
+    "cert": "SSL_CERT_FILE",
+}
+SECTIONS = ("global.", "install.", ":env:.")  # the later ones win
+
+
+def pip_configuration() -> dict[str, str]:
+    """Give uv's environment variables for the package indexes that pip uses on this machine."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return as_uv(said)
+
+
+def as_uv(listed: str) -> dict[str, str]:
+    """Translate what `pip config list` prints; pip takes the best version of all its indexes, and so shall uv."""
+    found = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_PYTHON_DOWNLOADS": "never"}
+    for section in SECTIONS:
+        for line in listed.splitlines():
+            key, _, value = line.partition("=")
+            variable = SETTINGS.get(key.removeprefix(section)) if key.startswith(section) else None
+            if variable is not None:
+                several = str(ast.literal_eval(value)).split()
+                found[variable] = ("," if variable == "UV_FIND_LINKS" else " ").join(several)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
