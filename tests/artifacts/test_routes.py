@@ -228,6 +228,20 @@ def test_security_alerts_reach_their_owner_by_the_label_alone(servers: Servers, 
     assert routed(servers, path, labels, expected="payments-ticket") == "payments-ticket"
 
 
+def test_the_route_works_below_the_one_of_an_alertmanager_that_others_share(servers: Servers, tmp_path: Path) -> None:
+    """As the comment at the top of the file advises."""
+    ours = routes_of(PLAIN)
+    below = {**ours["route"], "matchers": ['alertname=~"Tooltel.*"']}
+    shared = {"receiver": "theirs", "routes": [below]}
+    path = tmp_path / "alertmanager.yml"
+    path.write_text(json.dumps({**ours, "route": shared, "receivers": [*ours["receivers"], {"name": "theirs"}]}))
+    assert complaint_of_file(servers, path) == ""
+    labels = {"alertname": "TooltelToolErrorBudgetBurn", "owner": "payments", "severity": "page"}
+    assert routed(servers, path, labels, expected="payments-page") == "payments-page"
+    assert routed(servers, path, {**labels, "owner": "x"}, expected="platform-page") == "platform-page"
+    assert routed(servers, path, {**labels, "alertname": "Theirs"}, expected="theirs") == "theirs"
+
+
 def test_an_inhibit_rule_has_no_name_which_older_alertmanagers_refuse() -> None:
     assert all(
         set(rule) <= {"source_matchers", "target_matchers", "equal"} for rule in routes_of(PLAIN)["inhibit_rules"]

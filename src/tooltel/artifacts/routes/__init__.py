@@ -24,7 +24,7 @@ Routes by owner and severity (page, ticket, info); what has no known owner reach
 In an Alertmanager that others share: put `route` below your own, with matchers: [alertname=~"{prefix}.*"].
 """
 _ABOUT_TESTS = """\
-Unit tests of the routes: amlint test {config} {tests}
+Unit tests of the routes, for amlint (from PyPI): amlint test {config} {tests}
 One case by hand: amtool config routes test --config.file={config} 'owner="..."' 'severity="page"'
 """
 
