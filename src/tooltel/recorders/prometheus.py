@@ -16,10 +16,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram, values
 
 from tooltel import signals
 from tooltel.errors import RegistryError
+from tooltel.recorders.forks import GATE, wait_at_forks
 from tooltel.signals import Kind, Metric, Reason, RejectionKind, RejectionSource, Status
 from tooltel.text import clean
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 VALUES_PER_TOOL: Final = 50  # of error_type and policy, each; then `other`
 UNOWNED_TOOLS: Final = 200  # tools outside the catalog that keep their own name; then `other`
+TOOLS_WITH_FIELDS: Final = 20_000  # declarations name tools that no catalog holds, as many as a server likes
 FIELDS_PER_TOOL: Final = 200  # properties that may become a label: a server may declare new ones for ever
 
 # What the catalog says is read from the catalog at each scrape, so that a reload leaves no old series.
@@ -68,6 +70,8 @@ def is_multiprocess() -> bool:
 
 def multiprocess_directory() -> str | None:
     """Where those files are; None in an ordinary process. The lower-case name is prometheus_client's old one."""
+    if values.ValueClass is values.MutexValue:  # the variable was set after prometheus_client had been imported
+        return None
     names = ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_dir")
     return next((os.environ[name] for name in names if name in os.environ), None)
 
@@ -106,11 +110,13 @@ class Instruments:
 
     def count(self, metric: Metric, *values: str) -> None:
         """Add one to a counter."""
-        self.child(Series(metric, values)).inc()
+        with GATE:
+            self.child(Series(metric, values)).inc()
 
     def put(self, value: float, metric: Metric, *values: str) -> None:
         """Set a gauge."""
-        self.child(Series(metric, values)).set(value)
+        with GATE:
+            self.child(Series(metric, values)).set(value)
 
     def remove(self, series: Series) -> None:
         """Forget a series. Does nothing in multiprocess mode, where prometheus_client cannot."""
@@ -163,7 +169,7 @@ class PrometheusRecorder:
     def __init__(self, instruments: Instruments, *, exemplars: bool = False) -> None:
         self.instruments = instruments
         self.fields: dict[str, frozenset[str]] = {}
-        self._exemplars = exemplars and not is_multiprocess()
+        self._exemplars = exemplars
         self._shared = is_multiprocess()
         self._tools: dict[str, _ToolSeries] = {}
         self._running: dict[tuple[str, str], list[None]] = {}  # by labels: a reload must not lose open calls
@@ -200,6 +206,8 @@ class PrometheusRecorder:
         A name that is not clean is left out: a foreign server writes schemas too, and a label must be valid text.
         """
         known = self.fields.get(tool, frozenset())
+        if not known and len(self.fields) >= TOOLS_WITH_FIELDS:
+            return
         new = sorted(name for name in names - known if name and clean(name) == name)
         self.fields[tool] = known | frozenset(new[: max(0, FIELDS_PER_TOOL - len(known))])
 
@@ -272,8 +280,6 @@ class PrometheusRecorder:
         return self.instruments.child(Series(metric, values))
 
     def _find(self, tool: Tool) -> _ToolSeries:
-        if self.on_first_use is not None:
-            self.on_first_use()
         labeled = self._labeled(tool)
         with self._lock:
             mine = self._tools.get(tool.name)
@@ -287,6 +293,8 @@ class PrometheusRecorder:
                 self._tools[tool.name] = mine
             if not self._shared:
                 gauge.set_function(partial(len, running))
+        if self.on_first_use is not None:  # last, as a warning may be an error
+            self.on_first_use()
         return mine
 
     def _labeled(self, tool: Tool) -> Tool:
@@ -351,6 +359,29 @@ class PrometheusRecorder:
     def _count_missing(self, missing: Missing, profile: str) -> None:
         requested = missing.requested if missing.known else signals.OTHER
         self._child(signals.NOT_FOUND, profile, missing.owner, missing.reason.value, requested).inc()
+
+
+class SharedRecorder(PrometheusRecorder):
+    """Counts calls where several processes share their values. `wait_at_forks` says why it takes a gate."""
+
+    def __init__(self, instruments: Instruments) -> None:
+        super().__init__(instruments)
+        wait_at_forks()
+
+    def opened(self, call: Call) -> None:
+        """Count a call as running."""
+        with GATE:
+            super().opened(call)
+
+    def settled(self, outcome: Outcome) -> None:
+        """Count a settled call, or a drop."""
+        with GATE:
+            super().settled(outcome)
+
+
+def make_recorder(instruments: Instruments, *, exemplars: bool = False) -> PrometheusRecorder:
+    """The recorder that fits this process: alone, or sharing its values with others (then without exemplars)."""
+    return SharedRecorder(instruments) if is_multiprocess() else PrometheusRecorder(instruments, exemplars=exemplars)
 
 
 def _exemplar(outcome: Outcome) -> dict[str, str] | None:
