@@ -56,7 +56,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
 
 
 def _health(view: View) -> tuple[Panel, ...]:
-    fast = view.options.alert("ToolErrorBudgetBurn").threshold or 14.4
+    fast, steps = _burn_steps(view)
     return (
         stat_panel(
             Box(
@@ -80,7 +80,7 @@ def _health(view: View) -> tuple[Panel, ...]:
                 TIMES,
                 decimals=1,
                 base=GOOD,
-                steps=(Step(1, WARN), Step(fast, WRONG)),
+                steps=steps,
                 none="no objective",
             ),
             Query(call("max", measures.burn(view)), form=Form.INSTANT),
@@ -132,25 +132,27 @@ def _conduct(view: View) -> tuple[Panel, ...]:
 
 
 def _burn(view: View, width: int, height: int) -> Panel:
-    fast = view.options.alert("ToolErrorBudgetBurn").threshold or 14.4
+    fast, steps = _burn_steps(view)
     says = (
-        "How many times faster than its objective allows a tool spends its error budget, over the hour "
-        f"before each point. 1 is just sustainable; {fast:g} (dashed, red) pages when the last minutes "
-        "agree. Good: below 1."
+        "How many times faster than its objective allows a tool spends its error budget, over the hour before each "
+        f"point: of the ten tools with most failed calls. 1 is just sustainable; {fast:g} (dashed, red) pages when the "
+        "last minutes agree. Good: below 1."
     )
+    failed = view.gained(signals.TOOL_CALLS, outcome=measures.BAD)
+    worst = measures.busiest(view, measures.burn(view), failed, "owner", "tool")
     return graph_panel(
         Box("Error budget burn by tool", says, width, height),
-        Look(
-            TIMES,
-            decimals=1,
-            base=GOOD,
-            steps=(Step(1, WARN), Step(fast, WRONG)),
-            none="no objective",
-            low=0,
-        ),
-        Query(measures.burn(view), legend="{{tool}}"),
+        Look(TIMES, decimals=1, base=GOOD, steps=steps, none="no objective", low=0),
+        Query(worst, legend="{{tool}}"),
         style=Style(limits=True, link=tool_series_link(view)),
     )
+
+
+def _burn_steps(view: View) -> tuple[float, tuple[Step, ...]]:
+    """The burn rate that pages, and the colors of burn rates."""
+    fast = view.options.alert("ToolErrorBudgetBurn").threshold or 14.4
+    sustainable = (Step(1, WARN),) if fast > 1 else ()
+    return fast, (*sustainable, Step(fast, WRONG))
 
 
 def _tools(view: View) -> Panel:

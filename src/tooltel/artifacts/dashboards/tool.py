@@ -170,10 +170,11 @@ def _by_version(view: View) -> Panel:
         "Calls per second by version. Good: one version, or the new one taking over from the old. Two for "
         "long: a release that stopped half-way."
     )
+    rate = view.total(view.rate(signals.TOOL_CALLS), "tool", "version")
     return graph_panel(
         Box("Calls by version", says, 7, 8),
         Look(CALL_RATE, none="no calls"),
-        Query(view.total(view.rate(signals.TOOL_CALLS), "tool", "version"), legend="{{tool}} {{version}}"),
+        Query(_of_busiest(view, rate), legend="{{tool}} {{version}}"),
         style=Style(stacked=True),
     )
 
@@ -184,9 +185,14 @@ def _failed_by_version(view: View) -> Panel:
     return graph_panel(
         Box("Failed calls by version", says, 7, 8),
         Look(SHARE, none="no calls", low=0),
-        Query(share, legend="{{tool}} {{version}}"),
+        Query(_of_busiest(view, share), legend="{{tool}} {{version}}"),
         style=Style(steady=True),
     )
+
+
+def _of_busiest(view: View, expr: Expr) -> Expr:
+    """No more tools than a graph can hold, where many are chosen."""
+    return measures.busiest(view, expr, view.gained(signals.TOOL_CALLS), "tool")
 
 
 def _versions(view: View) -> Panel:
