@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 # and freely within its own package. Imports inside functions and under TYPE_CHECKING count: they are
 # knowledge of the other room all the same.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_version", "errors"),
+    ("_version", "errors", "late"),
     ("signals",),
     ("text",),  # cleaning of hostile text, bounded by the table's lengths
     ("catalog", "promql", "settings"),

@@ -16,10 +16,12 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token, copy_context
+from math import nan
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from opentelemetry.context import attach, detach, get_current
 
+from tooltel import late
 from tooltel import outcome as outcomes
 from tooltel.misfits import find_misfits, was_raised_by_calling
 from tooltel.outcome import Fault, Origin, Outcome, StreamTimes, Verdict
@@ -42,6 +44,11 @@ OK: Final = outcomes.OK
 _OK: Final = Status.OK
 _LONGEST: Final = 1e9  # seconds; a call that claims more has met a broken clock
 _outcome: Final[Callable[[tuple[Any, ...]], Outcome]] = functools.partial(tuple.__new__, Outcome)
+
+
+def _sane(seconds: float) -> float:
+    # A clock may go back, or give infinity or nan; one such value would spoil a histogram's sum for ever.
+    return seconds if 0.0 <= seconds < _LONGEST else 0.0
 
 
 class Session:
@@ -203,10 +210,12 @@ class Call:
     trace_ids: tuple[str, str] | None = None
     result: str | None = None
     seconds: float = 0.0
+    _token: Any = None
     _context_token: Any = None
     _entered = 0.0
     _left = 0.0
     is_open = True
+    _is_late = False
     _verdict: Verdict = OK
 
     def begin(self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
@@ -216,6 +225,8 @@ class Call:
         self.services = services = binding.services
         if binding.alias is not None:
             self.alias = binding.alias
+        if late.waiting:
+            late.catch_up()
         outer = _current.get()
         if outer is None:
             self.session = services.session
@@ -239,42 +250,55 @@ class Call:
         if binding.counts_repeats and self.session.key is not None and kwargs is not None:
             self.fingerprint = binding.fingerprint(args, kwargs)
         # As `resume` does; one call less on the path that every call takes.
-        self._token = _current.set(self)
-        if self.context is not None:
-            self._context_token = attach(self.context)
         try:
             self._entered = services.clock()
         except Exception as error:  # noqa: BLE001 - a clock is the host's
+            self._entered = nan
             services.guard.contain(Component.CLOCK, error)
+        self._token = _current.set(self)
+        if self.context is not None:
+            self._context_token = attach(self.context)
 
     # --- steps ---
 
     def resume(self) -> None:
         """Enter a further step."""
+        self._enter_clock()
+        self._token = self._context_token = None
+        if late.is_collecting():
+            return  # Python 3.11 can be collecting inside ContextVar.reset, which would leave a stale value behind
         self._token = _current.set(self)
         if self.context is not None:
             self._context_token = attach(self.context)
+
+    def _enter_clock(self) -> None:
         try:
             self._entered = self.services.clock()
         except Exception as error:  # noqa: BLE001 - a clock is the host's
+            self._entered = nan
             self.services.guard.contain(Component.CLOCK, error)
 
     def leave(self) -> None:
         """Leave the step: what runs next is the consumer's code, or the end."""
         try:
             now = self.services.clock()
-            self.seconds += now - self._entered
+            step = now - self._entered
+            if step > 0.0:  # a clock that went back, or knew no time, adds none
+                self.seconds += step
             self._left = now  # last: what cannot be subtracted is no time
         except Exception as error:  # noqa: BLE001 - a clock may also return nonsense
             self.services.guard.contain(Component.CLOCK, error)
         finally:
-            try:
-                _current.reset(self._token)
-            except ValueError:  # left in another context than entered: nothing of ours is set in this one
-                pass
-            else:
-                if self._context_token is not None:
-                    detach(self._context_token)
+            if self._token is not None:
+                self._restore()
+
+    def _restore(self) -> None:
+        try:
+            _current.reset(self._token)
+        except ValueError:  # left in another context than entered: nothing of ours is set in this one
+            return
+        if self._context_token is not None:
+            detach(self._context_token)
 
     def lasted(self) -> None:
         """Count the time since the last step as the tool's own: a task of it went on running."""
@@ -356,6 +380,11 @@ class Call:
         """
         if not self.is_open:
             return
+        if type(error) is GeneratorExit and late.is_collecting():
+            if not self._is_late:
+                self._is_late = True
+                late.put_off(functools.partial(self.settle, GeneratorExit()))  # a new one: that one holds its frames
+            return
         self.is_open = False
         services = self.services
         try:
@@ -375,9 +404,7 @@ class Call:
         services.publish(outcome)
 
     def _settled(self, verdict: Verdict, error: BaseException | None) -> Outcome:
-        seconds = self.seconds
-        if not 0.0 <= seconds < _LONGEST:  # a clock that went back, or gave infinity or nan
-            seconds = 0.0
+        seconds = _sane(self.seconds)
         repeated, times = None, self._times()
         if self.fingerprint is not None:
             repeated = self.services.repeats.note(self.session.key, self.tool.name, self.fingerprint, verdict.status)
@@ -454,8 +481,8 @@ class Stream(Call):
             self._first = self._left
 
     def _times(self) -> StreamTimes | None:
-        life = self._last - self._first if self._items else 0.0
-        return StreamTimes(self._first_own, life, self._items)
+        first_own = None if self._first_own is None else _sane(self._first_own)
+        return StreamTimes(first_own, _sane(self._last - self._first), self._items)
 
     def __del__(self) -> None:
         # The last net, for an async generator whose loop is gone: nobody will close it.

@@ -20,7 +20,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from tooltel import signals
+from tooltel import late, signals
 from tooltel.recorders.prometheus import FROM_CATALOG, WRITTEN_INFO, Series, is_multiprocess, multiprocess_directory
 from tooltel.signals import Kind, Metric
 
@@ -52,6 +52,7 @@ class CatalogCollector:
 
     def collect(self) -> Iterator[Family]:
         """Yield the families with what the catalog says now."""
+        late.catch_up()
         catalog = self._catalog()
         rows: dict[Metric, list[tuple[tuple[str, ...], float]]] = {
             signals.TOOL_INFO: [((t.name, t.owner, t.version, t.risk), 1.0) for t in catalog.tools.values()],
@@ -97,6 +98,7 @@ class View:
 
     def collect(self) -> Iterator[Family]:
         """Yield every family of the scrape."""
+        late.catch_up()
         for family in self._multiprocess() if is_multiprocess() else self._registry.collect():
             shown = _as_declared(_without_created(family))
             if self._names is None:

@@ -12,9 +12,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from inspect import Signature
+from types import MappingProxyType
 from typing import Any, Final
 
 from tooltel.signals import Status
@@ -34,23 +35,24 @@ def fingerprint(signature: Signature | None, args: tuple[Any, ...], kwargs: Mapp
     None when the arguments have no canonical form (they do not fit the signature, refer to themselves, ...).
     """
     try:
-        named: Mapping[str, Any] = kwargs
+        given: object = [args, kwargs]
         if signature is not None:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            named = bound.arguments
-        text = json.dumps(named, sort_keys=True, separators=(",", ":"), default=_canonical)
+            given = bound.arguments
+        text = json.dumps(given, sort_keys=True, separators=(",", ":"), default=_canonical)
     except Exception:  # noqa: BLE001 - arguments are the model's and the host's: no form, no opinion
         return None
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _canonical(value: object) -> object:
+    # Nothing is copied, and no stranger's mapping is read: behind an argument there may be a client or a database.
     if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+        return {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, (set, frozenset)):
         return sorted(map(repr, value))
-    if isinstance(value, Mapping):
+    if isinstance(value, MappingProxyType):
         return dict(value)
     return f"{type(value).__qualname__}:{value!r}"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, ov
 
 from opentelemetry import trace
 
-from tooltel import declaring, signals, wrapping
+from tooltel import declaring, late, signals, wrapping
 from tooltel._version import version as VERSION  # noqa: N812 - a constant of the package
 from tooltel.call import Binding, Block, Services, Session, current_call, current_session, entered
 from tooltel.catalog import Catalog, Tool
@@ -133,6 +133,7 @@ class Tooltel:
             self.declared(name, sent)
         self.logs.on_nobody_listens = lambda: self.services.fan_out.spare(self.logs.settled)
         _watch_forks(self)
+        late.watch_collections()
 
     # --- the catalog ---
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tooltel.late import catch_up
 from tooltel.loading import assert_catalog
 from tooltel.runtime import Tooltel, default
 from tooltel.signals import SCOPE, Component
@@ -60,15 +61,28 @@ class Captured:
     """What was recorded since the block began: `outcomes`, `spans` (ended ones), `events`, and metric increases."""
 
     def __init__(self, view: View, exporter: InMemorySpanExporter) -> None:
-        self.outcomes: list[Outcome] = []
-        self.events: list[LoggedEvent] = []
+        self._outcomes: list[Outcome] = []
+        self._events: list[LoggedEvent] = []
         self._exporter = exporter
         self._view = view
         self._before = parse_samples(view)
 
     @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes that settled in the block, in that order."""
+        catch_up()  # with what a garbage collection ended
+        return self._outcomes
+
+    @property
+    def events(self) -> list[LoggedEvent]:
+        """The log events of the block."""
+        catch_up()
+        return self._events
+
+    @property
     def spans(self) -> Sequence[ReadableSpan]:
         """The spans that ended in the block, in that order."""
+        catch_up()
         return self._exporter.get_finished_spans()
 
     def increases(self) -> dict[Sample, float]:
@@ -116,13 +130,15 @@ def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
 
     fan_out, guard, events, logs, spans = tel.services.fan_out, tel.guard, tel.events, tel.logs, tel.spans
     before = (fan_out.recorders, fan_out.plain, guard.strict, events.sink, logs.good_calls, spans.tracer)
-    fan_out.recorders = fan_out.plain = ((Component.RECORDER, seen.outcomes.append), *fan_out.recorders)
+    outcomes, said = seen.outcomes, seen.events
+    fan_out.recorders = fan_out.plain = ((Component.RECORDER, outcomes.append), *fan_out.recorders)
     guard.strict = True
-    events.sink = lambda level, name, facts: seen.events.append(LoggedEvent(level, name, facts))
+    events.sink = lambda level, name, facts: said.append(LoggedEvent(level, name, facts))
     logs.good_calls = True
     spans.tracer = provider.get_tracer(SCOPE)
     try:
         yield seen
+        catch_up()
     finally:
         fan_out.recorders, fan_out.plain, guard.strict, events.sink, logs.good_calls, spans.tracer = before
         provider.shutdown()

@@ -1,0 +1,445 @@
+"""The same write, made again in one session with equal arguments: seen, counted and said, in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tooltel
+from tooltel.repeats import Repeats, fingerprint
+from tooltel.signals import Status
+from tooltel.testing import FakeClock
+
+if TYPE_CHECKING:
+    from tooltel import Tooltel
+    from tooltel.testing import Captured
+
+Refund = Callable[..., Any]
+
+
+@pytest.fixture
+def refund(tel: Tooltel) -> Refund:
+    """An irreversible tool that does what its `then` says."""
+
+    @tel.tool(owner="payments", risk="irreversible")
+    def order_refund(order_id: str, amount: int = 10, *, then: Callable[[], Any] | None = None) -> Any:
+        return then() if then else "refunded"
+
+    return order_refund
+
+
+def repeats(seen: Captured) -> list[bool]:
+    return [outcome.repeated is not None for outcome in seen.outcomes]
+
+
+# --- what is the same call ---
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda refund: refund("o-1"),
+        lambda refund: refund(order_id="o-1"),
+        lambda refund: refund("o-1", 10),
+        lambda refund: refund("o-1", amount=10),
+        lambda refund: refund(amount=10, order_id="o-1"),
+        lambda refund: refund("o-1", then=None),
+    ],
+)
+def test_equal_arguments_are_equal_however_they_are_given(
+    tel: Tooltel, seen: Captured, refund: Refund, again: Callable[[Refund], Any]
+) -> None:
+    with tel.session(id="s-1"):
+        refund("o-1")
+        again(refund)
+    assert repeats(seen) == [False, True]
+    assert seen.increase("tooltel_repeated_calls_total", tool="order_refund", risk="irreversible") == 1
+    assert len(seen.logged("tool_call_repeated")) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [("o-2",), ("o-1", 11), ("o-1", 10.5), ("o-1", "10"), ("o-1", True), ("o-1", None), (["o-1"],), (b"o-1",)]
+)
+def test_other_arguments_are_another_call(tel: Tooltel, seen: Captured, refund: Refund, other: tuple[Any, ...]) -> None:
+    with tel.session(id="s-1"):
+        refund("o-1")
+        refund(*other)
+    assert repeats(seen) == [False, False]
+
+
+def test_the_instance_of_a_method_is_no_argument(tel: Tooltel, seen: Captured) -> None:
+    """A framework may make a new object for each call."""
+
+    class Desk:
+        @tel.tool(owner="payments", risk="write")
+        def order_cancel(self, order_id: str) -> str:
+            return order_id
+
+        @classmethod
+        @tel.tool(owner="payments", risk="write")
+        def order_close(cls, order_id: str) -> str:
+            return order_id
+
+    class Night(Desk):
+        pass
+
+    with tel.session(id="s-1"):
+        for desk in (Desk(), Desk()):
+            desk.order_cancel("o-1")
+        Desk.order_close("o-1")
+        Night.order_close(order_id="o-1")
+    assert repeats(seen) == [False, True, False, True]
+
+
+def test_an_alias_call_repeats_the_call_under_the_new_name(tel: Tooltel, seen: Captured) -> None:
+    @tel.tool(owner="payments", risk="irreversible", aliases=["refund_order"])
+    def order_refund(order_id: str) -> str:
+        return order_id
+
+    with tel.session(id="s-1"):
+        order_refund("o-1")
+        tel.alias("refund_order", order_refund)("o-1")
+    assert repeats(seen) == [False, True]
+
+
+@pytest.mark.parametrize("risk", ["read", "write", "irreversible"])
+@pytest.mark.parametrize("repeatable", [None, False, True])
+def test_only_what_changes_something_and_is_not_repeatable_counts(
+    tel: Tooltel, seen: Captured, risk: str, repeatable: bool | None
+) -> None:
+    declared: Any = {} if repeatable is None else {"repeatable": repeatable}
+
+    def order_touch() -> str:
+        return "done"
+
+    tool = tel.tool(order_touch, owner="desk", risk=risk, **declared)
+    with tel.session(id="s-1"):
+        assert tool() == tool() == "done"
+    assert repeats(seen) == [False, risk != "read" and not repeatable]
+
+
+# --- sessions ---
+
+
+def test_sessions_are_apart_and_calls_outside_any_are_no_conversation(
+    tel: Tooltel, seen: Captured, refund: Refund
+) -> None:
+    with tel.session(id="s-1"):
+        refund("o-1")
+    with tel.session(id="s-2"):
+        refund("o-1")
+    refund("o-1")
+    refund("o-1")
+    assert repeats(seen) == [False] * 4
+    with tel.session(id="s-1"):
+        refund("o-1")
+    assert repeats(seen)[-1], "the session of that id goes on"
+
+
+def test_a_session_without_an_id_is_one_conversation_and_no_other(tel: Tooltel, seen: Captured, refund: Refund) -> None:
+    for _ in range(2):
+        with tel.session():
+            refund("o-1")
+            refund("o-1")
+    assert repeats(seen) == [False, True] * 2
+    for _ in range(2):
+        with tel.session(id=""):
+            refund("o-2")
+    assert repeats(seen)[4:] == [False, False], "an empty id is none"
+
+
+def test_long_ids_that_begin_alike_are_different_sessions(tel: Tooltel, seen: Captured, refund: Refund) -> None:
+    for end in "ab":
+        with tel.session(id="x" * 500 + end):
+            refund("o-1")
+    assert repeats(seen) == [False, False]
+
+
+# --- what has taken effect ---
+
+
+def failing(error: BaseException) -> Callable[[], Any]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("first", "remembered"),
+    [
+        (lambda: "refunded", True),
+        (lambda: {"status": "partial", "results": [{"status": "ok"}]}, True),
+        (failing(TimeoutError()), True),  # it may have gone through
+        (failing(ValueError()), False),
+        (failing(tooltel.Rejected("amount")), False),
+        (failing(tooltel.Refused("no", policy="p")), False),
+        (lambda: {"status": "refused", "policy": "p"}, False),
+        (lambda: {"replayed": True}, False),
+    ],
+)
+def test_a_call_is_remembered_once_it_may_have_taken_effect(
+    tel: Tooltel, seen: Captured, first: Callable[[], Any], remembered: bool
+) -> None:
+    plan: Iterator[Callable[[], Any]] = iter([first, lambda: "refunded"])
+
+    @tel.tool(owner="payments", risk="irreversible")
+    def order_refund(order_id: str) -> Any:
+        return next(plan)() if order_id else None
+
+    with tel.session(id="s-1"):
+        with contextlib.suppress(ValueError, TimeoutError, PermissionError):
+            order_refund("o-1")
+        order_refund("o-1")
+    assert repeats(seen) == [False, remembered]
+
+
+def test_an_idempotent_replay_and_a_call_stopped_before_any_effect_are_no_repeats(tel: Tooltel, seen: Captured) -> None:
+    plan = iter(["refunded", {"replayed": True}, {"status": "refused", "policy": "p"}, "refunded again"])
+
+    @tel.tool(owner="payments", risk="irreversible")
+    def order_refund(order_id: str) -> Any:
+        return next(plan) if order_id else None
+
+    with tel.session(id="s-1"):
+        for _ in range(4):
+            order_refund("o-1")
+    assert repeats(seen) == [False, False, False, True]
+
+
+def test_equal_calls_that_run_at_the_same_time_are_one_and_its_repeats(
+    tel: Tooltel, seen: Captured, refund: Refund
+) -> None:
+    ready = threading.Barrier(4)
+
+    def work() -> None:
+        ready.wait()
+        with tel.session(id="s-1"):
+            refund("o-1", then=None)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(repeats(seen)) == [False, True, True, True]
+
+
+def test_arguments_are_remembered_as_they_were_given(tel: Tooltel, seen: Captured) -> None:
+    """A tool may change them while it runs."""
+
+    @tel.tool(owner="desk", risk="write")
+    def order_tag(tags: list[str]) -> None:
+        tags.clear()
+
+    with tel.session(id="s-1"):
+        order_tag(["red"])
+        order_tag(["blue"])
+        order_tag(["red"])
+    assert repeats(seen) == [False, False, True]
+
+
+# --- arguments of any kind ---
+
+
+@dataclass
+class Money:
+    amount: int
+    notes: list[str] = field(default_factory=list)
+
+
+class Uncopyable:
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError("copied")
+
+
+@dataclass
+class Context:
+    client: Any
+    lock: Any = field(default_factory=threading.Lock)
+
+
+SIGNATURE = inspect.signature(lambda value: value)
+
+
+def of(value: Any) -> bytes | None:
+    return fingerprint(SIGNATURE, (value,), {})
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"a": 1}, OrderedDict(a=1)),
+        ({"a": 1}, MappingProxyType({"a": 1})),
+        ([1, 2], (1, 2)),
+        ({1, 2, 3}, {3, 2, 1}),
+        (Money(1, ["x"]), Money(1, ["x"])),
+        (b"x", b"x"),
+        ("\ud800", "\ud800"),
+        (float("nan"), float("nan")),
+    ],
+)
+def test_equal_values_have_one_fingerprint(one: Any, same: Any) -> None:
+    assert of(one) == of(same) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, "1"),
+        (1, True),
+        (None, "None"),
+        (Money(1), Money(2)),
+        ({1, 2}, {1, 3}),
+        ("a", "b"),
+        ([1], [[1]]),
+        (b"x", "x"),
+    ],
+)
+def test_different_values_have_different_fingerprints(one: Any, other: Any) -> None:
+    assert of(one) != of(other)
+
+
+def test_values_without_a_canonical_form_have_none_and_harm_nothing(tel: Tooltel, seen: Captured) -> None:
+    circular: list[Any] = []
+    circular.append(circular)
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    class Hostile:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    @tel.tool(owner="desk", risk="write")
+    def order_touch(value: Any) -> Any:
+        return type(value)
+
+    with tel.session(id="s-1"):
+        for value in (circular, deep, Hostile(), {1: 1, "a": 2}, 10**5000):
+            assert of(value) is None
+            assert order_touch(value) is order_touch(value) is type(value)
+    assert repeats(seen) == [False] * 10
+
+
+def test_nothing_is_copied_consumed_or_fetched() -> None:
+    """A dataclass may hold the client of a database, an iterator has but one reading, and a mapping may be remote."""
+
+    class Remote(Mapping[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            raise AssertionError("fetched")
+
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError("listed")
+
+        def __len__(self) -> int:
+            raise AssertionError("counted")
+
+        def __repr__(self) -> str:
+            return "Remote()"
+
+    iterator = iter([1, 2, 3])
+    context = Context(Uncopyable())
+    assert of(context) == of(context) is not None
+    assert of(iterator) == of(iterator) is not None
+    assert list(iterator) == [1, 2, 3]
+    assert of(Remote()) == of(Remote()) is not None
+
+
+def test_a_function_without_a_signature_is_known_by_its_arguments_as_they_came() -> None:
+    assert fingerprint(None, (1,), {"a": 2}) != fingerprint(None, (2,), {"a": 2})
+    assert fingerprint(None, (1,), {"a": 2}) == fingerprint(None, (1,), {"a": 2}) is not None
+
+
+# --- the memory ---
+
+
+def note(memory: Repeats, session: Any, print_: bytes, status: Status = Status.OK) -> float | None:
+    return memory.note(session, "order_refund", print_, status)
+
+
+def test_a_repeat_tells_how_long_ago_the_first_one_was() -> None:
+    clock = FakeClock()
+    memory = Repeats(clock=clock)
+    assert note(memory, "s-1", b"a") is None
+    clock.advance(30.0)
+    assert note(memory, "s-1", b"a") == 30.0
+    clock.advance(10.0)
+    assert note(memory, "s-1", b"a") == 40.0, "the first one, not the last"
+
+
+def test_a_call_is_forgotten_after_the_window() -> None:
+    clock = FakeClock()
+    memory = Repeats(window=60.0, clock=clock)
+    note(memory, "s-1", b"a")
+    clock.advance(60.0)
+    assert note(memory, "s-1", b"a") == 60.0
+    clock.advance(0.5)
+    assert note(memory, "s-1", b"a") is None
+    clock.advance(1.0)
+    assert note(memory, "s-1", b"a") == 1.0
+
+
+def test_one_tools_arguments_are_not_anothers() -> None:
+    memory = Repeats()
+    assert memory.note("s-1", "order_refund", b"a", Status.OK) is None
+    assert memory.note("s-1", "order_cancel", b"a", Status.OK) is None
+
+
+def test_the_oldest_calls_and_the_sessions_unused_for_longest_are_forgotten_first() -> None:
+    memory = Repeats(sessions=2, calls=2)
+    for print_ in (b"a", b"b", b"c"):
+        note(memory, "s-1", print_)
+    assert note(memory, "s-1", b"c") is not None
+    assert note(memory, "s-1", b"a") is None, "the oldest of three"
+    note(memory, "s-2", b"a")
+    note(memory, "s-1", b"a")
+    note(memory, "s-3", b"a")
+    assert note(memory, "s-1", b"a") is not None
+    assert note(memory, "s-2", b"a") is None, "unused for longest"
+
+
+def test_a_session_that_did_nothing_takes_no_place() -> None:
+    memory = Repeats(sessions=1)
+    note(memory, "s-1", b"a")
+    for status in (Status.ERROR, Status.REFUSED, Status.CANCELLED):
+        note(memory, "s-2", b"a", status)
+    assert note(memory, "s-1", b"a") is not None
+
+
+def test_a_hundred_thousand_sessions_take_no_more_memory_than_the_bound() -> None:
+    memory = Repeats(sessions=100, calls=10)
+    for number in range(100_000):
+        note(memory, f"s-{number}", str(number).encode())
+    assert len(memory._sessions) == 100
+    for number in range(1000):
+        note(memory, "s-one", str(number).encode())
+    assert len(memory._sessions["s-one"]) == 10
+
+
+def test_a_call_made_while_another_is_noted_does_not_lock_up() -> None:
+    """Garbage collection comes at any moment, and the finalizers that it runs may call tools."""
+    memory = Repeats()
+
+    class Finalized:
+        def __hash__(self) -> int:
+            note(memory, "s-of-the-finalizer", b"a")
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+    thread = threading.Thread(target=note, args=(memory, Finalized(), b"a"), daemon=True)
+    thread.start()
+    thread.join(timeout=30)
+    assert not thread.is_alive(), "locked up"
+    assert note(memory, "s-of-the-finalizer", b"a") is not None
