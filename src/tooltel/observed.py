@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tooltel.call import Call, Services
+from tooltel.call import Call, Services, _current, current_call
 from tooltel.outcome import MAX_FAULTS, OK, Fault, Outcome, Rejection, Verdict, judge_exception
 from tooltel.recording import FanOut
 from tooltel.repeats import Repeats
@@ -15,6 +15,8 @@ from tooltel.text import clean
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
+
+    from tooltel.call import Binding, Session
 
 R = TypeVar("R")
 
@@ -33,13 +35,28 @@ class Observed(Call):
 
     observed = True
     _absorbed: Outcome | None = None
+    _of: Session | None = None
 
-    def __init__(self, *, call_id: str | None = None, span: Span | None = None) -> None:
+    def __init__(self, *, call_id: str | None = None, span: Span | None = None, session: Session | None = None) -> None:
         if span is not None:
             self.span = span
             self.borrowed = True
         if call_id is not None:
             self.call_id = call_id
+        if session is not None:
+            self._of = session
+
+    def begin(self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
+        """Open the life, inside the session that was given, and enter its only step."""
+        outer, session = current_call(), self._of
+        if session is None or (outer is not None and outer.observed and outer.tool is binding.tool):
+            super().begin(binding, args, kwargs)
+            return
+        before = _current.set(session)
+        super().begin(binding, args, kwargs)
+        self._token = before  # to leave the call is to leave that session, too
+        if outer is not None:
+            self.parent = outer.tool.name
 
     def absorbing(self, services: Services) -> Services:
         """The services of a wrapper inside this call: it records nowhere but here."""

@@ -296,16 +296,34 @@ class Tooltel:
         *,
         call_id: str | None = None,
         span: Span | None = None,
+        session: Session | None = None,
     ) -> Observed:
         """
         Record a call that a framework runs, from now until one of the verbs of what is returned: for plug-ins.
 
         With the framework's own *span* that span is tagged; without one, a span is made. A wrapper around the tool
-        itself tells this call what it saw, instead of counting a second one.
+        itself tells this call what it saw, instead of counting a second one. *session* is the framework's
+        conversation, where no block could set one; the call and what it calls are of that session.
         """
-        call = Observed(call_id=None if call_id is None else clean(call_id), span=span)
+        call = Observed(call_id=None if call_id is None else clean(call_id), span=span, session=session)
         call.begin(self._stranger(name), (), arguments)
         return call
+
+    def raw_arguments(self, name: str, arguments: Mapping[str, Any], schema: object) -> None:  # noqa: ARG002 - the seam
+        """
+        Take note of *arguments* as the model wrote them, before a framework coerces or drops any: for plug-ins.
+
+        *schema* is the JSON Schema that the model was shown for tool *name*. Its properties become the names by which
+        a rejection may be told. Never raises.
+        """
+        try:
+            properties = schema.get("properties") if isinstance(schema, Mapping) else None
+            if isinstance(properties, Mapping) and not self.settings.disabled:
+                alias = self._catalog.aliases.get(name)
+                names = frozenset(field for field in properties if isinstance(field, str))
+                self._metrics.know_fields(alias.tool if alias else name, names)
+        except Exception as error:  # noqa: BLE001 - called inside the host's tool loop, with a foreign schema
+            self.guard.contain(Component.DECLARATIONS, error)
 
     def not_found(self, requested: object, *, call_id: str | None = None, span: Span | None = None) -> Outcome:
         """

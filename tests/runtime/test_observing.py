@@ -1,0 +1,84 @@
+"""Calls that a plug-in tells of: the session they are of, and the raw arguments that it hands in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opentelemetry.trace import INVALID_SPAN, get_current_span
+
+from tooltel.call import current_call, current_session
+from tooltel.signals import RejectionKind
+
+if TYPE_CHECKING:
+    from tooltel import Tooltel
+    from tooltel.call import Session
+    from tooltel.testing import Captured
+
+
+def a_session(tel: Tooltel, id_: str, profile: str = "support") -> Session:
+    with tel.session(profile=profile, agent="desk_agent", id=id_) as session:
+        return session
+
+
+def test_an_observed_call_is_of_the_session_that_it_is_given(tel: Tooltel, seen: Captured) -> None:
+    call = tel.observe("kb_search", {}, session=a_session(tel, "s-1"))
+    call.finish("found")
+    assert [outcome.origin for outcome in seen.outcomes] == [("support", "desk_agent", "s-1")]
+
+
+def test_what_an_observed_call_calls_is_of_that_session_too(tel: Tooltel, seen: Captured) -> None:
+    @tel.tool(owner="kb", risk="read", description="Search the knowledge base for one text.")
+    def kb_inner() -> None:
+        return None
+
+    call = tel.observe("agent_tool", {}, session=a_session(tel, "s-1"))
+    kb_inner()
+    call.finish(None)
+    inner, outer = seen.outcomes
+    assert (inner.origin.session_id, inner.parent) == ("s-1", "agent_tool")
+    assert (outer.origin.session_id, outer.parent) == ("s-1", None)
+
+
+def test_a_call_of_another_session_inside_a_call_still_names_its_parent(tel: Tooltel, seen: Captured) -> None:
+    outer = tel.observe("agent_tool", {}, session=a_session(tel, "s-1"))
+    inner = tel.observe("kb_search", {}, session=a_session(tel, "s-2", "sales"))
+    inner.finish(None)
+    outer.finish(None)
+    assert [(outcome.origin.session_id, outcome.parent) for outcome in seen.outcomes] == [
+        ("s-2", "agent_tool"),
+        ("s-1", None),
+    ]
+
+
+def test_the_end_of_an_observed_call_leaves_nothing_in_the_context(tel: Tooltel, seen: Captured) -> None:
+    with tel.session(id="around") as around:
+        tel.observe("kb_search", {}, session=a_session(tel, "s-1")).finish(None)
+        assert current_session() is around
+    assert current_session() is None
+    assert current_call() is None
+    assert get_current_span() is INVALID_SPAN
+
+
+def test_a_wrapper_inside_is_counted_once_and_in_the_session_given(tel: Tooltel, seen: Captured) -> None:
+    @tel.tool(owner="kb", risk="read", description="Search the knowledge base for one text.")
+    def kb_search() -> str:
+        return "found"
+
+    call = tel.observe("kb_search", {}, session=a_session(tel, "s-1"))
+    call.finish(kb_search())
+    assert [outcome.origin.session_id for outcome in seen.outcomes] == ["s-1"]
+
+
+def test_the_schema_of_raw_arguments_names_the_fields_that_a_rejection_may_tell(tel: Tooltel, seen: Captured) -> None:
+    from tooltel.outcome import Fault
+
+    tel.raw_arguments("kb_search", {"text": 1}, {"type": "object", "properties": {"text": {}, 3: {}}})
+    tel.observe("kb_search", {}).reject([Fault("text", "no text"), Fault("made_up", "unknown")])
+    fields = {"tool": "kb_search", "kind": RejectionKind.STRUCTURAL.value}
+    assert seen.increase("tooltel_rejected_fields_total", field="text", **fields) == 1
+    assert seen.increase("tooltel_rejected_fields_total", field="other", **fields) == 1
+
+
+def test_raw_arguments_accept_any_schema(tel: Tooltel, seen: Captured) -> None:
+    for schema in (None, [], "text", {"properties": []}, {"properties": {"\x00": 1, "\ud800": 2}}, object()):
+        tel.raw_arguments("kb_search", {}, schema)
