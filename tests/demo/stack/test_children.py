@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +19,7 @@ class Ready(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200); self.end_headers()
     def log_message(self, *args): pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Ready)
-open(sys.argv[1], "w").write(f"http://127.0.0.1:{server.server_address[1]}/")
-server.serve_forever()
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Ready).serve_forever()
 """
 
 
@@ -73,14 +72,27 @@ def test_a_server_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
         child.wait_until_ready(seconds=0.1)
 
 
+def serving(port: int, folder: Path) -> Child:
+    command = [sys.executable, "-c", SERVER, str(port)]
+    return Child("serving", command, log=folder / "log", ready=f"http://127.0.0.1:{port}/")
+
+
 def test_a_server_is_ready_when_its_address_answers(tmp_path: Path) -> None:
-    address = tmp_path / "address"
-    child = Child("server", [sys.executable, "-c", SERVER, address], log=tmp_path / "log", ready="http://127.0.0.1:9/")
-    with child:
-        while not (address.exists() and address.read_text()):
-            child.demand_alive()
-        answering = Child("server", [], log=tmp_path / "other", ready=address.read_text())
-        answering.wait_until_ready(seconds=30)
+    with socket.create_server(("127.0.0.1", 0)) as asked:
+        port = asked.getsockname()[1]
+    with serving(port, tmp_path) as child:
+        child.wait_until_ready(seconds=30)
+        child.demand_alive()
+
+
+def test_somebody_else_who_answers_at_the_address_does_not_make_a_dead_server_ready(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as asked:
+        port = asked.getsockname()[1]
+    with serving(port, tmp_path) as other:
+        other.wait_until_ready(seconds=30)
+        never_started = Child("ours", [], log=tmp_path / "other", ready=f"http://127.0.0.1:{port}/")
+        with pytest.raises(ServerError, match="ours ended"):
+            never_started.wait_until_ready(seconds=30)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux' kernel ends the children of a killed process")
