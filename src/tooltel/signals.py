@@ -320,6 +320,7 @@ TOOL_DECLARATION_INFO = _row(
     INFO,
     "tool owner version sha",
     "Fingerprint of each declaration as last sent to the model.",
+    multiprocess_mode="livemostrecent",  # what a worker sent that is gone is in use no more
 )
 TOOL_OBJECTIVE = _row(
     "tooltel_tool_objective_ratio",

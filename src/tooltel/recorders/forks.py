@@ -1,8 +1,10 @@
 """
-Forks: no thread may be inside prometheus_client's files while the process is copied.
+Forks: no thread may hold a lock of prometheus_client while the process is copied.
 
-Where processes share values, one lock guards them all, and a child that was forked while another thread held it
-would wait for ever at its first call. So a fork waits for the few microseconds that a recording takes.
+A child that was forked while another thread held such a lock would wait for ever at its first call. So a fork waits
+for the few microseconds that it is held. Each metric has one for its children; where processes share values, a
+single one guards them all, and every recording takes it. A value of one process alone has a lock too, but the
+interpreter switches threads nowhere inside that.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import threading
 from functools import cache
 from typing import Final
 
-GATE: Final = threading.RLock()  # held while shared values move; reentrant, as a signal handler may record, too
+GATE: Final = threading.RLock()  # reentrant, as a signal handler may record, too
 
 
 @cache

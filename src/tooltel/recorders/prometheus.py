@@ -88,6 +88,7 @@ class Instruments:
         self.registry = registry
         self._made: dict[Metric, MetricWrapperBase] = {}
         self._registered: list[Collector] = []
+        wait_at_forks()
         try:
             for row in signals.EMITTED:
                 if row not in FROM_CATALOG:
@@ -106,7 +107,10 @@ class Instruments:
     def child(self, series: Series) -> Any:
         """The child of *series*; made at 0 when it is new."""
         made = self._made[series.metric]
-        return made.labels(*series.values) if series.values else made
+        if not series.values:
+            return made
+        with GATE:
+            return made.labels(*series.values)
 
     def count(self, metric: Metric, *values: str) -> None:
         """Add one to a counter."""
@@ -121,7 +125,8 @@ class Instruments:
     def remove(self, series: Series) -> None:
         """Forget a series. Does nothing in multiprocess mode, where prometheus_client cannot."""
         if not is_multiprocess():
-            self._made[series.metric].remove(*series.values)
+            with GATE:
+                self._made[series.metric].remove(*series.values)
 
     def unregister(self) -> None:
         """Take everything off the registry; what still counts is seen by nobody. Twice is as good as once."""
@@ -362,11 +367,7 @@ class PrometheusRecorder:
 
 
 class SharedRecorder(PrometheusRecorder):
-    """Counts calls where several processes share their values. `wait_at_forks` says why it takes a gate."""
-
-    def __init__(self, instruments: Instruments) -> None:
-        super().__init__(instruments)
-        wait_at_forks()
+    """Counts calls where several processes share their values: behind one lock, hence the gate at each step."""
 
     def opened(self, call: Call) -> None:
         """Count a call as running."""
