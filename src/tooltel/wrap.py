@@ -103,7 +103,11 @@ def _function(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
         except BaseException as error:
             call.fail(error, args, kwargs)
             raise
-        if type(result) in _NO_AWAITABLE or not hasattr(type(result), "__await__"):
+        try:
+            is_final = type(result) in _NO_AWAITABLE or not hasattr(type(result), "__await__")
+        except Exception:  # noqa: BLE001 - a class may be unhashable, or of a metaclass that answers with an error
+            is_final = True
+        if is_final:
             return call.finish(result)
         call.leave()
         return keep_open(result, call)
