@@ -71,7 +71,11 @@ class Repeats:
         self._sessions: OrderedDict[Hashable, OrderedDict[tuple[str, bytes], float]] = OrderedDict()
         self._limits = (sessions, calls, window)
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant: a finalizer that runs inside may call a tool
+
+    def forked(self) -> None:
+        """Start with a free lock: another thread may have held it when the process forked."""
+        self._lock = threading.RLock()
 
     def note(self, session: Hashable, tool: str, print_: bytes, status: Status) -> float | None:
         """

@@ -22,7 +22,7 @@ from tooltel.errors import CatalogError, NotConfiguredError, Problem
 from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, wsgi_app
 from tooltel.observed import Observed
 from tooltel.outcome import Origin, Outcome
-from tooltel.recorders.prometheus import Instruments, PrometheusRecorder, is_multiprocess
+from tooltel.recorders.prometheus import Instruments, is_multiprocess, make_recorder
 from tooltel.recorders.spans import Spans
 from tooltel.recording import FanOut, Guard
 from tooltel.redact import Payloads, redact
@@ -98,7 +98,7 @@ class Tooltel:
         self.registry = registry if registry is not None else default_registry()
         self._collector = CatalogCollector(lambda: self._catalog, lambda: self._loaded_at, VERSION)
         self._instruments = Instruments(self.registry, beside=self._collector)
-        self._metrics = PrometheusRecorder(self._instruments, exemplars=self.settings.exemplars)
+        self._metrics = make_recorder(self._instruments, exemplars=self.settings.exemplars)
         self._metrics.bear_catalog(self._catalog)
         self.view = View(self.registry, catalog=self._collector, born=self._metrics.born)
         tracer = trace.get_tracer(signals.SCOPE, VERSION, tracer_provider)
@@ -416,7 +416,10 @@ class Tooltel:
 
     def forked(self) -> None:
         """Take note, in the child, that the process has forked."""
-        # No logging here: another thread may have held a lock when the process forked.
+        # No logging here, and locks anew: another thread may have held them when the process forked.
+        self._lock = threading.RLock()
+        self._declared.forked()
+        self.services.repeats.forked()
         self._metrics.forget_children()
         if not is_multiprocess():
             self._metrics.on_first_use = self._warn_of_fork
