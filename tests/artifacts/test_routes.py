@@ -169,6 +169,17 @@ def test_a_missing_ticket_or_digest_receiver_means_the_owners_page() -> None:
     assert {route["receiver"] for route in knowledge["routes"]} == {"knowledge-page"}
 
 
+def test_a_missing_digest_receiver_means_the_owners_ticket_so_that_housekeeping_wakes_nobody() -> None:
+    catalog = Catalog(
+        owners=[Owner("kb", page=receiver("1"), ticket=receiver("2")), Owner("p", page=receiver("3"))],
+        platform_owner="p",
+    )
+    (kb,) = [route for route in routes_of(catalog)["route"]["routes"] if route["matchers"] == ['owner="kb"']]
+    by_severity = {route["matchers"][0]: route["receiver"] for route in kb["routes"]}
+    assert by_severity['severity="info"'] == "kb-ticket"
+    assert by_severity['severity="page"'] == "kb-page"
+
+
 def test_an_owner_without_a_page_receiver_is_paged_through_the_platform() -> None:
     config = routes_of(PLAIN)
     (tickets,) = [route for route in config["route"]["routes"] if route["matchers"] == ['owner="tickets"']]

@@ -33,7 +33,8 @@ class Owner:
     A team that answers pages.
 
     `page`, `ticket` and `digest` are Alertmanager receivers without a name, e.g.
-    `{"pagerduty_configs": [{"routing_key_file": "/etc/..."}]}`; an absent ticket or digest means the page's.
+    `{"pagerduty_configs": [{"routing_key_file": "/etc/..."}]}`; an absent digest means the
+    ticket's, an absent ticket the page's.
     """
 
     name: str

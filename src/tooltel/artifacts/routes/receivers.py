@@ -44,12 +44,15 @@ class Receivers:
         """
         The receiver for one kind of *owner*'s alerts.
 
-        An absent ticket or digest receiver means the owner's page; an owner without a page means the
-        platform's receiver of that kind, so that a ticket becomes no page on its way to another team.
+        An absent digest means the owner's ticket, so that a note on housekeeping wakes nobody; an absent ticket means
+        the page. An owner without a page means the platform's receiver of that kind, so that a ticket becomes no page
+        on its way to another team.
         """
-        for place, name in ((owner, kind), (owner, PAGE), (self.platform, kind)):
-            if getattr(place, name):
-                return f"{place.name}-{name}"
+        kinds = (DIGEST, TICKET, PAGE) if kind == DIGEST else (kind, PAGE)
+        for place in (owner, self.platform):
+            for each in kinds:
+                if getattr(place, each):
+                    return f"{place.name}-{each}"
         return f"{self.platform.name}-{PAGE}"
 
 
