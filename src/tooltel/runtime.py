@@ -84,6 +84,7 @@ class Tooltel:
         self._on_problem = on_problem
         self._keys = _attribute_keys(self.settings)
         self.events = EventLog(self._keys)
+        self.guard = Guard()
         self._warned: set[str] = set()
         self._lock = threading.RLock()
         self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
@@ -94,7 +95,6 @@ class Tooltel:
         self._catalog = loaded.relaxed() if on_problem == "warn" else loaded
         self._loaded_at = time.time()
 
-        self.guard = Guard()
         self.registry = registry if registry is not None else default_registry()
         self._collector = CatalogCollector(lambda: self._catalog, lambda: self._loaded_at, VERSION)
         self._instruments = Instruments(self.registry, beside=self._collector)
@@ -149,7 +149,10 @@ class Tooltel:
         Nothing is replaced unless everything is right. Running calls keep the Tool they started with. Never raises:
         a bad file is counted and logged.
         """
-        source = self._source if catalog is None else catalog
+        with self._lock:  # all of it: a tool wrapped meanwhile must be asked about, too
+            return self._reload(self._source if catalog is None else catalog)
+
+    def _reload(self, source: CatalogLike) -> tuple[Problem, ...]:
         try:
             new, problems = read_catalog(source, None)
             problems = [*problems, *(wrapping.left_out(self._bindings, new, self._inline) if new else ())]
@@ -163,28 +166,27 @@ class Tooltel:
             return self._keep_catalog((Problem("unreadable", str(source), what, "give a readable catalog file"),))
         assert new is not None  # noqa: S101 - admit() has raised otherwise
         self._say_problems(warned)
-        with self._lock:
-            self._source = source
-            self._catalog = new.relaxed() if self._on_problem == "warn" else new
-            self._loaded_at = time.time()
-            for binding in tuple(self._bindings):
-                binding.bind(new.tools[binding.tool.name])
-                self._metrics.bear_tool(binding.tool)
-            self._metrics.bear_catalog(new)
-            self._declared.follow(new)
-            asked, origin = self.services.session.asked_profile, self.services.session.origin
-            self.services.session = Session(self._origin(asked, origin.agent, None), asked_profile=asked)
-        self.events.emit("info", Event.CATALOG_RELOADED, sha=new.sha, tools=len(new.tools))
+        self._source = source
+        self._catalog = new.relaxed() if self._on_problem == "warn" else new
+        self._loaded_at = time.time()
+        for binding in tuple(self._bindings):
+            binding.bind(new.tools[binding.tool.name])
+            self._metrics.bear_tool(binding.tool)
+        self._metrics.bear_catalog(new)
+        self._declared.follow(new)
+        asked, origin = self.services.session.asked_profile, self.services.session.origin
+        self.services.session = Session(self._origin(asked, origin.agent, None), asked_profile=asked)
+        self._say("info", Event.CATALOG_RELOADED, sha=new.sha, tools=len(new.tools))
         return ()
 
     def _keep_catalog(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
         self._instruments.count(signals.CATALOG_RELOAD_FAILURES)
-        self.events.emit("error", Event.CATALOG_RELOAD_FAILED, problems=[str(problem) for problem in problems])
+        self._say("error", Event.CATALOG_RELOAD_FAILED, problems=[str(problem) for problem in problems])
         return problems
 
     def _say_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
-            self.events.emit("warning", Event.CATALOG_PROBLEM, problem=str(problem))
+            self._say("warning", Event.CATALOG_PROBLEM, problem=str(problem))
 
     # --- wrapping ---
 
@@ -336,7 +338,7 @@ class Tooltel:
         missing = self._catalog.explain(requested, session.asked_profile)
         outcome = Outcome(
             Status.NOT_FOUND, None, session.origin, error_type=signals.ERROR_NOT_FOUND, parent=_parent_name(),
-            call_id=call_id, missing=missing, span=span, borrowed=span is not None,
+            call_id=None if call_id is None else clean(call_id), missing=missing, span=span, borrowed=span is not None,
         )  # fmt: skip
         self.services.publish(outcome)
         return outcome
@@ -400,7 +402,13 @@ class Tooltel:
         if sentence in self._warned or len(self._warned) >= _WARNED_NAMES:
             return
         self._warned.add(sentence)
-        self.events.emit("warning", Event.CATALOG_PROBLEM, problem=sentence)
+        self._say("warning", Event.CATALOG_PROBLEM, problem=sentence)
+
+    def _say(self, level: str, event: Event, **facts: Any) -> None:
+        try:
+            self.events.emit(level, event, **facts)
+        except Exception as error:  # noqa: BLE001 - the log is the host's: wrapping and sessions go on without it
+            self.guard.contain(Component.LOGS, error)
 
     def _count_internal_error(self, component: Component) -> None:
         self._instruments.count(signals.INTERNAL_ERRORS, component.value)

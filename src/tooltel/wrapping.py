@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MethodType
 from typing import Any, Final, TypedDict
 
 from tooltel.call import Binding, Services
@@ -57,10 +59,10 @@ def binding_of(target: Callable[..., Any]) -> Binding:
 
 
 def unwrapped(target: Callable[..., Any]) -> Callable[..., Any]:
-    """The callable inside the shell."""
+    """The callable inside the shell, bound to what the shell is bound to."""
     fn = binding_of(target).fn
     assert fn is not None  # noqa: S101 - a shell has always wrapped something
-    return fn
+    return MethodType(fn, target.__self__) if inspect.ismethod(target) else fn
 
 
 def shell(fn: Callable[..., Any], binding: Binding) -> Callable[..., Any]:
@@ -125,10 +127,9 @@ def _description_problems(catalog: Catalog, tool: Tool, fn: Callable[..., Any]) 
 
 def unknown_alias(name: str, tool: Tool, *, place: str) -> Problem:
     """The problem of an alias that the catalog does not list."""
-    return Problem(
-        "unknown_alias", f"tools.{tool.name}.aliases", f"{place} uses the alias {name!r}, which is not listed",
-        f'write aliases = ["{name}"]',
-    )  # fmt: skip
+    what = f"{place} uses the alias {name!r}, which is not listed"
+    fix = f"write aliases = {json.dumps([*tool.aliases, name])}"
+    return Problem("unknown_alias", f"tools.{tool.name}.aliases", what, fix)
 
 
 def left_out(bindings: Iterable[Binding], catalog: Catalog, inline: Mapping[str, Tool]) -> list[Problem]:

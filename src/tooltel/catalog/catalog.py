@@ -149,7 +149,10 @@ class Catalog:
         A name of the catalog is `not_in_profile`, an old one `renamed`; anything else the model made up, or left
         empty. Any object is accepted, as it comes from a model.
         """
-        name = requested if isinstance(requested, str) else ("" if requested is None else clean(requested))
+        if issubclass(type(requested), str):
+            name = str.__str__(requested)  # a subclass may hash or compare as it likes
+        else:
+            name = "" if requested is None else clean(requested)
         if tool := self.tools.get(name):
             return Missing(name, Reason.NOT_IN_PROFILE, known=True, owner=tool.owner)
         if alias := self.aliases.get(name):
