@@ -10,7 +10,7 @@ from tooltel.call import Call, Services, _current, current_call
 from tooltel.outcome import MAX_FAULTS, OK, Fault, Outcome, Rejection, Verdict, judge_exception
 from tooltel.recording import FanOut
 from tooltel.repeats import Repeats
-from tooltel.signals import ERROR_INVALID, ERROR_REFUSED, RejectionKind, RejectionSource, Status
+from tooltel.signals import ERROR_INVALID, ERROR_REFUSED, ERROR_TOOL, RejectionKind, RejectionSource, Status
 from tooltel.text import clean
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Observed(Call):
         seen = self._absorbed
         if seen is not None and self.is_open:
             said = self._verdict if error is None else judge_exception(error)
-            if said.status not in _FROM_OUTSIDE and (said is not OK or seen.status is not Status.OK):
+            if _is_known_inside(said, seen):
                 self._verdict = Verdict(seen.status, seen.error_type, seen.rejections, seen.policy, seen.items)
                 error = None
         super().settle(error, args, kwargs)
@@ -124,3 +124,12 @@ class Observed(Call):
         # A run that was torn down tells nobody how its calls ended.
         if self.is_open and hasattr(self, "binding") and not sys.is_finalizing():
             self.settle(GeneratorExit())
+
+
+def _is_known_inside(said: Verdict, seen: Outcome) -> bool:
+    """Whether the wrapper inside, which has *seen* the tool, knows better than the framework, which has *said* this."""
+    if said.status in _FROM_OUTSIDE:
+        return False
+    if seen.status is Status.OK:  # the framework may read an error in what the tool gave, by a rule of its own
+        return said is not OK and said.error_type != ERROR_TOOL
+    return True

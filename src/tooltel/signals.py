@@ -114,6 +114,9 @@ ERROR_TOOL: Final = "tool_error"
 ERROR_CANCELLED: Final = "cancelled"
 ERROR_ABANDONED: Final = "abandoned"
 
+# A value of the label `policy`, beside those that tools name: a person was asked, and said no.
+POLICY_CONFIRMATION: Final = "confirmation"
+
 
 class Component(StrEnum):
     """Parts of tooltel whose failures are contained and counted."""

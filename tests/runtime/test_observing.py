@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from opentelemetry.trace import INVALID_SPAN, get_current_span
 
 from tooltel.call import current_call, current_session
-from tooltel.signals import RejectionKind
+from tooltel.signals import RejectionKind, Status
 
 if TYPE_CHECKING:
     from tooltel import Tooltel
@@ -67,6 +68,29 @@ def test_a_wrapper_inside_is_counted_once_and_in_the_session_given(tel: Tooltel,
     call = tel.observe("kb_search", {}, session=a_session(tel, "s-1"))
     call.finish(kb_search())
     assert [outcome.origin.session_id for outcome in seen.outcomes] == ["s-1"]
+
+
+@pytest.mark.parametrize(
+    ("gives", "says", "counted"),
+    [
+        ({}, (Status.ERROR, "RuntimeError"), Status.OK),
+        ({}, (Status.ERROR, "tool_error"), Status.ERROR),
+        ({}, (Status.TIMEOUT, "timeout"), Status.TIMEOUT),
+        ({"status": "refused", "policy": "house"}, (Status.ERROR, "tool_error"), Status.REFUSED),
+        ({"status": "refused", "policy": "house"}, (Status.OK, ""), Status.REFUSED),
+    ],
+)
+def test_a_wrapper_inside_outweighs_all_but_what_only_the_framework_can_know(
+    tel: Tooltel, seen: Captured, gives: object, says: tuple[Status, str], counted: Status
+) -> None:
+    @tel.tool(owner="kb", risk="read", description="Search the knowledge base for one text.")
+    def kb_search() -> object:
+        return gives
+
+    call = tel.observe("kb_search", {})
+    kb_search()
+    call.conclude(*says)
+    assert [outcome.status for outcome in seen.outcomes] == [counted]
 
 
 def test_the_schema_of_raw_arguments_names_the_fields_that_a_rejection_may_tell(tel: Tooltel, seen: Captured) -> None:
