@@ -64,5 +64,7 @@ class Conversations:
         conversation, agent, profile = key
         with self.tel.session(profile=profile, agent=agent, id=conversation) as made:
             pass
-        # Without the call that was running at this moment: the session will outlive it.
-        return Session(made.origin, asked_profile=made.asked_profile, key=around.key if around else made.key)
+        # Without the call that was running at this moment: the session will outlive it. Where the framework has no id,
+        # one session stands for many conversations: what was asked for in one of them is no repetition in the next.
+        own = made.key if conversation is not None else None
+        return Session(made.origin, asked_profile=made.asked_profile, key=around.key if around else own)
