@@ -10,7 +10,15 @@ from tooltel.call import Call, Services, _current, current_call
 from tooltel.outcome import MAX_FAULTS, OK, Fault, Outcome, Rejection, Verdict, judge_exception
 from tooltel.recording import FanOut
 from tooltel.repeats import Repeats
-from tooltel.signals import ERROR_INVALID, ERROR_REFUSED, ERROR_TOOL, RejectionKind, RejectionSource, Status
+from tooltel.signals import (
+    ERROR_CANCELLED,
+    ERROR_INVALID,
+    ERROR_REFUSED,
+    ERROR_TOOL,
+    RejectionKind,
+    RejectionSource,
+    Status,
+)
 from tooltel.text import clean
 
 if TYPE_CHECKING:
@@ -102,6 +110,11 @@ class Observed(Call):
     def conclude(self, status: Status, error_type: str = "") -> None:
         """The framework says how it ended, and has neither a result nor an exception to show."""
         self._end(Verdict(status, clean(error_type)))
+
+    def put_off(self) -> None:
+        """The framework keeps the call for later (an answer is awaited), and will then make it anew: cancelled."""
+        self._absorbed = None  # whatever the tool raised to say so, it did not fail
+        self.conclude(Status.CANCELLED, ERROR_CANCELLED)
 
     def _end(self, verdict: Verdict) -> None:
         self._verdict = verdict

@@ -106,3 +106,15 @@ def test_the_schema_of_raw_arguments_names_the_fields_that_a_rejection_may_tell(
 def test_raw_arguments_accept_any_schema(tel: Tooltel, seen: Captured) -> None:
     for schema in (None, [], "text", {"properties": []}, {"properties": {"\x00": 1, "\ud800": 2}}, object()):
         tel.raw_arguments("kb_search", {}, schema)
+
+
+def test_a_call_that_is_put_off_has_not_failed_whatever_the_tool_raised_to_say_so(tel: Tooltel, seen: Captured) -> None:
+    @tel.tool(owner="kb", risk="read", description="Search the knowledge base for one text.")
+    def kb_search() -> None:
+        raise LookupError("ask somebody first")
+
+    call = tel.observe("kb_search", {})
+    with pytest.raises(LookupError):
+        kb_search()
+    call.put_off()
+    assert [(outcome.status, outcome.error_type) for outcome in seen.outcomes] == [(Status.CANCELLED, "cancelled")]
