@@ -26,7 +26,7 @@ from tooltel import outcome as outcomes
 from tooltel.misfits import find_misfits, was_raised_by_calling
 from tooltel.outcome import Fault, Origin, Outcome, StreamTimes, Verdict
 from tooltel.repeats import Repeats, fingerprint
-from tooltel.signals import Component, Status
+from tooltel.signals import PROFILE, Component, Status
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -56,19 +56,26 @@ class Session:
     One conversation: what every call in it carries.
 
     `key` identifies the session in the memory of repeated calls (None: a process default, which is no conversation).
-    `within` is the call whose tool runs it, as of a sub-agent. `spans` is a cache of span names and attributes, by
-    tool, for the recorder.
+    `within` is the call whose tool runs it, as of a sub-agent. `profile_key` is what log lines call the profile.
+    `spans` is a cache of span names and attributes, by tool, for the recorder.
     """
 
-    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "spans", "within")
+    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "profile_key", "spans", "within")
 
     def __init__(
-        self, origin: Origin, *, asked_profile: str | None = None, key: Hashable = None, within: Call | None = None
+        self,
+        origin: Origin,
+        *,
+        asked_profile: str | None = None,
+        key: Hashable = None,
+        within: Call | None = None,
+        profile_key: str = PROFILE,
     ) -> None:
         self.origin = origin
         self.asked_profile = asked_profile
         self.key = key
         self.within = within
+        self.profile_key = profile_key
         self.parent = within.tool.name if within is not None else None
         self.spans: dict[str, tuple[Tool, str, Mapping[str, str]]] = {}
         self.offered: tuple[str, ...] | None = None

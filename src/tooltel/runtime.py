@@ -261,7 +261,8 @@ class Tooltel:
         agent = default.origin.agent if agent is None else agent
         session_id = None if id == "" else id
         origin, key = self._origin(asked, agent, session_id), _session_key(session_id)
-        return entered(Session(origin, asked_profile=asked, key=key, within=current_call()))
+        profile_key = self._keys[signals.PROFILE]
+        return entered(Session(origin, asked_profile=asked, key=key, within=current_call(), profile_key=profile_key))
 
     def _origin(self, profile: str | None, agent: str | None, session_id: str | None) -> Origin:
         label = self._catalog.profile_label(profile)

@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 def add_tool_context(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """
-    Add the running call's tool, owner, version, risk, profile and trace id; outside a call, nothing.
+    Add the running call's tool, owner, version, risk, profile and trace id; in a session outside any call, its profile.
 
     Put it before the renderer: `structlog.configure(processors=[..., tooltel.add_tool_context, ...])`. Keys that
     the line already has are kept.
     """
+    if signals.OUTCOME in event:  # an event of ours, which tells of a call that is over: the running one is another
+        return event
     call = current_call()
     if call is None:
         session = current_session()
         if session is not None:
-            event.setdefault(signals.PROFILE, session.origin.profile)
+            event.setdefault(session.profile_key, session.origin.profile)
         return event
     for key, value in call_keys(call).items():
         event.setdefault(key, value)
@@ -47,7 +49,11 @@ def call_keys(call: Call) -> dict[str, str]:
         found[signals.CONVERSATION_ID] = origin.session_id
     if call.call_id is not None:
         found[signals.TOOL_CALL_ID] = clean(call.call_id)
-    trace_id, span_id = _trace_ids(call)
+    try:
+        trace_id, span_id = _trace_ids(call)
+    except Exception as error:  # noqa: BLE001 - a span is the host's, and the line of its log must not be lost
+        call.services.guard.contain(signals.Component.LOGS, error)
+        return found
     if trace_id:
         found[signals.KEY_TRACE_ID] = trace_id
         found[signals.KEY_SPAN_ID] = span_id
