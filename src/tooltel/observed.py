@@ -15,6 +15,7 @@ from tooltel.signals import (
     ERROR_INVALID,
     ERROR_REFUSED,
     ERROR_TOOL,
+    Component,
     RejectionKind,
     RejectionSource,
     Status,
@@ -71,13 +72,12 @@ class Observed(Call):
         inner = Services(
             clock=services.clock,
             guard=services.guard,
-            fan_out=FanOut(services.guard, ()),
+            fan_out=FanOut(services.guard, ((Component.RECORDER, self._absorb),)),
             openers=(),
             repeats=_NO_MEMORY,  # this call takes note of its arguments itself
             session=services.session,
         )
         inner.keys = services.keys
-        inner.publish = self._absorb
         return inner
 
     def _absorb(self, outcome: Outcome) -> None:

@@ -8,7 +8,7 @@ a test kit asked for it. `BaseException`s that are not `Exception`s (an interrup
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -85,5 +85,9 @@ class FanOut:
                 failed = failed or []
                 failed.append((component, error))
         if failed:
-            for component, failure in failed:
-                self.guard.contain(component, failure)
+            self.contain(failed)
+
+    def contain(self, failed: Iterable[tuple[Component, Exception]]) -> None:
+        """Contain what recorders raised, once all of them have had their outcome."""
+        for component, failure in failed:
+            self.guard.contain(component, failure)
