@@ -81,7 +81,43 @@ def _rows(framework: str, versions: tuple[str, ...], moments: Mapping[Moment, st
     )
 
 
-ROWS: Final[tuple[Row, ...]] = ()
+_RUNS_ANYWAY: Final = "and the tool runs: its arguments were not checked against the schema; "
+_VALIDATION: Final = "ADK_ENABLE_FUNCTION_TOOL_ARG_VALIDATION=1 (2.x) makes ADK check them"
+_IN_RESPONSE: Final = "each call of a response has callbacks of its own"
+ADK: Final = _rows(
+    "google-adk",
+    ("1.18.0", "2.8.0", "2.13.0"),
+    {
+        Moment.CALL: "before_tool_callback and after_tool_callback: judged by the shape of the result",
+        Moment.UNKNOWN: "before_tool_callback with a placeholder (2.9 and later), on_tool_error_callback (before)",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs, cut on spans, never a label",
+        Moment.COERCED: Unseen(f"ADK hands the string on {_RUNS_ANYWAY}with {_VALIDATION}, and it converts the string"),
+        Moment.MISTYPED: Unseen(f"ADK hands the value on {_RUNS_ANYWAY}{_VALIDATION}, and then the rejection is seen"),
+        Moment.MISSING: "after_tool_callback: ADK's own answer in the tool's place, recognized by its words",
+        Moment.EXTRA: Unseen(f"ADK drops the argument in silence {_RUNS_ANYWAY}no setting tells of it"),
+        Moment.WRONG_CASE: Unseen(
+            f"ADK hands the value on {_RUNS_ANYWAY}{_VALIDATION}, and then the rejection is seen"
+        ),
+        Moment.NULL: Unseen(f"ADK hands the null on {_RUNS_ANYWAY}{_VALIDATION}, and then the rejection is seen"),
+        Moment.MALFORMED: Unseen("the model's client parses the arguments, and fails before ADK has a call at all"),
+        Moment.DOMAIN: "tooltel.Rejected in on_tool_error_callback, or a result with status and errors",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, or a confirmation that a person denied",
+        Moment.CRASH: "on_tool_error_callback with the exception; a result with `error` is one too, as in ADK's spans",
+        Moment.TIMEOUT: "on_tool_error_callback with a TimeoutError",
+        Moment.CANCELLED: "on_tool_error_callback (2.9 and later), or the end of the call's task (before)",
+        Moment.PARALLEL: f"{_IN_RESPONSE}, and a task of its own",
+        Moment.ALIAS: "a tool under its old name, or with redirect_aliases=True any alias whose tool is offered",
+        Moment.STREAM: f"{_IN_RESPONSE}, in streaming mode too; not in bidirectional (live) runs before 2.0",
+        Moment.DECLARATIONS: "before_model_callback: the function declarations of the request",
+        Moment.SESSION: "the id of ADK's session, or of the block around the run",
+        Moment.AGENT: "the name of the agent that calls, sub-agents and agent tools included",
+        Moment.CALL_ID: "the id of the function call, ADK's own where the model gave none",
+    },
+)
+
+ROWS: Final[tuple[Row, ...]] = (*ADK,)
 
 
 def rows_of(framework: str) -> dict[Moment, Row]:

@@ -1,0 +1,103 @@
+"""What google-adk really sends to a model, and old names that the model answers with."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from tooltel import signals
+from tooltel.call import entered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
+    from google.genai.types import FunctionDeclaration, Part
+
+    from tooltel.call import Session
+    from tooltel.runtime import Tooltel
+
+_AGENTS: Final = 1_000  # whose last declarations are kept
+_REDIRECTED: Final = 10_000  # calls that were renamed and have not begun yet
+# ADK gives a call an id of this form where the model gave none, and keeps such ids from the model.
+_ID_PREFIX: Final = "adk-"
+
+
+class Sent:
+    """The declarations that each agent was last sent: recorded when they change, and for each new conversation."""
+
+    def __init__(self, tel: Tooltel) -> None:
+        self.tel = tel
+        self._last: OrderedDict[str | None, list[FunctionDeclaration]] = OrderedDict()
+        self._schemas: dict[str | None, dict[str, Mapping[str, Any]]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, request: LlmRequest, session: Session) -> None:
+        """Record what *request* declares to the model."""
+        agent = session.origin.agent
+        tools = (request.config.tools if request.config is not None else None) or ()
+        sent = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
+        if sent != self._last.get(agent, []):
+            schemas = {each.name or "": schema for each in sent if (schema := _schema(each)) is not None}
+            with self._lock:
+                self._last[agent], self._schemas[agent] = sent, schemas
+                if len(self._last) > _AGENTS:
+                    lost, _ = self._last.popitem(last=False)
+                    self._schemas.pop(lost, None)
+        elif not sent or session.offered is not None:
+            return
+        with entered(session):
+            self.tel.declared(session.asked_profile or signals.NO_PROFILE, sent)
+
+    def schema(self, agent: str | None, tool: str) -> Mapping[str, Any] | None:
+        """The JSON Schema that *agent* was last shown for the arguments of *tool*."""
+        return self._schemas.get(agent, {}).get(tool)
+
+
+def _schema(declaration: FunctionDeclaration) -> Mapping[str, Any] | None:
+    schema: Mapping[str, Any] | None = getattr(declaration, "parameters_json_schema", None)
+    if schema is None and declaration.parameters is not None:  # Google's own dialect, with types in capitals
+        schema = declaration.parameters.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return schema
+
+
+class Redirects:
+    """Gives an old name that the model asks for its tool's new one, before ADK looks for it."""
+
+    def __init__(self, tel: Tooltel) -> None:
+        self.tel = tel
+        self._asked: OrderedDict[str, str] = OrderedDict()  # call id -> the old name
+        self._lock = threading.Lock()
+
+    def rename(self, response: LlmResponse, session: Session) -> None:
+        """Rename in *response* the calls of aliases whose tool this agent was offered; the history shows the new."""
+        parts = response.content.parts if response.content is not None else None
+        if not parts:
+            return
+        renamed = [self._renamed(part, session.offered or (), partial=bool(response.partial)) for part in parts]
+        if any(new is not old for new, old in zip(renamed, parts, strict=True)):
+            response.content = response.content.model_copy(update={"parts": renamed})
+
+    def asked(self, call_id: str | None) -> str | None:
+        """The old name under which call *call_id* was made, once."""
+        if call_id is None or not self._asked:
+            return None
+        with self._lock:
+            return self._asked.pop(call_id, None)
+
+    def _renamed(self, part: Part, offered: tuple[str, ...], *, partial: bool) -> Part:
+        call = part.function_call
+        alias = self.tel.catalog.aliases.get(call.name or "") if call is not None else None
+        if call is None or alias is None or alias.tool not in offered or alias.name in offered:
+            return part
+        update = {"name": alias.tool}
+        if not partial:  # what is partial is shown and never run
+            update["id"] = call.id or f"{_ID_PREFIX}{uuid4()}"
+            with self._lock:
+                self._asked[update["id"]] = alias.name
+                if len(self._asked) > _REDIRECTED:
+                    self._asked.popitem(last=False)
+        return part.model_copy(update={"function_call": call.model_copy(update=update)})

@@ -1,0 +1,140 @@
+"""The conversation at the hotel's desk: every moment that there is, and what must be recorded of each."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tests.integrations.adk.kit import Ask, Step
+from tooltel.integrations.compatibility import Moment
+
+
+class Turn(NamedTuple):
+    """What the guest's model does in one turn, and what must be recorded of it; `called_off` while the tool runs."""
+
+    moment: Moment
+    steps: tuple[Step, ...]
+    recorded: tuple[str, ...]
+    called_off: bool = False
+
+
+def turn(moment: Moment, *asks: Ask, recorded: str = "", called_off: bool = False) -> Turn:
+    """One step with *asks* in parallel, then some text; *recorded* is a line for each thing."""
+    lines = tuple(line.strip() for line in recorded.splitlines() if line.strip())
+    return Turn(moment, (list(asks), "Done."), lines, called_off)
+
+
+def unknown(moment: Moment, name: str | None, recorded: str = "drop unknown other") -> Turn:
+    return turn(moment, Ask(name, {"nights": 1}), recorded=recorded)
+
+
+def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
+    args = {"nights": 2, "kind": "single", **changed}
+    return turn(moment, Ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+
+
+TABLE_FOR_NINE = """
+    call book_table invalid_arguments
+    rejected book_table domain tool
+    field book_table domain size
+"""
+NO_BILL = """
+    call send_bill refused
+    refused send_bill bills
+"""
+CONVERSATION: tuple[Turn, ...] = (
+    book(Moment.CALL),
+    turn(Moment.CALL, Ask("find_rooms", {"kind": "single"}), recorded="call find_rooms ok"),
+    turn(Moment.CALL, Ask("call_taxi"), recorded="call call_taxi ok"),
+    turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok"),
+    turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok\nrepeated send_bill"),
+    turn(Moment.CALL, Ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
+    turn(
+        Moment.CALL,
+        Ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
+        recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
+    ),
+    unknown(Moment.UNKNOWN, "get_wether"),
+    unknown(Moment.UNKNOWN, "drill"),
+    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
+    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
+    unknown(Moment.EMPTY, "", "drop empty other"),
+    unknown(Moment.EMPTY, None, "drop empty other"),
+    unknown(Moment.EMPTY, "  ", "drop empty other"),
+    unknown(Moment.NEAR_MISS, "book_rooms"),
+    unknown(Moment.NEAR_MISS, "Book_Room"),
+    unknown(Moment.NEAR_MISS, "book_room "),
+    unknown(Moment.NEAR_MISS, "functions.book_room"),
+    unknown(Moment.HOSTILE, "x" * 3_000),
+    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
+    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
+    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
+    unknown(Moment.HOSTILE, "Tool not found"),
+    unknown(Moment.HOSTILE, "<unnamed>", "drop empty other"),
+    book(Moment.COERCED, nights="10"),
+    book(Moment.MISTYPED, nights="ten"),
+    book(
+        Moment.MISSING,
+        """
+        call book_room invalid_arguments
+        rejected book_room structural framework
+        field book_room structural nights
+        """,
+        nights=...,
+    ),
+    book(
+        Moment.MISSING,
+        """
+        call book_room invalid_arguments
+        rejected book_room structural framework
+        field book_room structural nights
+        field book_room structural kind
+        """,
+        nights=...,
+        kind=...,
+    ),
+    book(Moment.EXTRA, colour="red"),
+    book(Moment.WRONG_CASE, kind="Single"),
+    book(Moment.NULL, nights=None),
+    book(Moment.NULL, note=None),
+    turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "raise"}), recorded=TABLE_FOR_NINE),
+    turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "shape"}), recorded=TABLE_FOR_NINE),
+    turn(Moment.REFUSED, Ask("send_bill", {"room": "16", "how": "raise"}), recorded=NO_BILL),
+    turn(Moment.REFUSED, Ask("send_bill", {"room": "16", "how": "shape"}), recorded=NO_BILL),
+    turn(Moment.CRASH, Ask("call_taxi", {"how": "crash"}), recorded="call call_taxi error"),
+    turn(Moment.CRASH, Ask("clean_rooms", {"rooms": []}), recorded="call clean_rooms error"),
+    turn(Moment.CRASH, Ask("book_table", {"size": 2, "how": "error"}), recorded="call book_table error"),
+    turn(Moment.TIMEOUT, Ask("ring_bell", {"how": "late"}), recorded="call ring_bell timeout"),
+    turn(
+        Moment.CANCELLED,
+        Ask("ring_bell", {"how": "forever"}),
+        recorded="call ring_bell cancelled",
+        called_off=True,
+    ),
+    turn(
+        Moment.PARALLEL,
+        Ask("find_rooms", {"kind": "double"}),
+        Ask("find_rooms", {"kind": "single"}),
+        Ask("book_room", {"kind": "single"}),
+        Ask("call_taxi"),
+        recorded="""
+        call find_rooms ok
+        call find_rooms ok
+        call book_room invalid_arguments
+        rejected book_room structural framework
+        field book_room structural nights
+        call call_taxi ok
+        """,
+    ),
+    turn(
+        Moment.PARALLEL,
+        Ask("ring_bell", {}, "the-same-id"),
+        Ask("ring_bell", {}, "the-same-id"),
+        recorded="call ring_bell ok\ncall ring_bell ok",
+    ),
+    turn(
+        Moment.ALIAS,
+        Ask("search_rooms", {"kind": "single"}),
+        recorded="call find_rooms ok\nalias search_rooms find_rooms",
+    ),
+    turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
+)
