@@ -9,8 +9,6 @@ files, the files of dead workers' live gauges are dropped, and series that no wo
 from __future__ import annotations
 
 import errno
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -18,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from prometheus_client import REGISTRY
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric as Family
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from tooltel import late, signals
 from tooltel.recorders.prometheus import FROM_CATALOG, WRITTEN_INFO, Series, is_multiprocess, multiprocess_directory
+from tooltel.recorders.workers import read_workers
 from tooltel.signals import Kind, Metric
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
     from tooltel.catalog import Catalog
 
-_LIVE_FILE: Final = re.compile(r"gauge_live\w+_(\d+)\.db$")
 _BOUND_ZERO: Final = 0.0
 
 
@@ -80,7 +77,8 @@ class View:
     """
     A read-only registry for exposition: give it to `generate_latest`, or to an exporter's `registry=`.
 
-    `born` yields the series to show at 0 where no file holds them (multiprocess mode only).
+    In multiprocess mode `born` yields the series to show at 0 where no file holds them, and `contain` is told of files
+    that cannot be read.
     """
 
     def __init__(
@@ -89,11 +87,13 @@ class View:
         *,
         catalog: CatalogCollector,
         born: Callable[[], Iterator[Series]],
+        contain: Callable[[Exception], None],
         names: frozenset[str] | None = None,
     ) -> None:
         self._registry = registry
         self._catalog = catalog
         self._born = born
+        self._contain = contain
         self._names = names
 
     def collect(self) -> Iterator[Family]:
@@ -108,16 +108,14 @@ class View:
 
     def restricted_registry(self, names: Iterable[str]) -> View:
         """The same view, of the series called *names* only."""
-        return View(self._registry, catalog=self._catalog, born=self._born, names=frozenset(names))
+        only = frozenset(names)
+        return View(self._registry, catalog=self._catalog, born=self._born, contain=self._contain, names=only)
 
     def _multiprocess(self) -> Iterator[Family]:
-        directory = multiprocess_directory() or ""
-        _drop_dead_workers(Path(directory))
         zeros: dict[str, list[Series]] = {}
         for series in self._born():
             zeros.setdefault(series.metric.family, []).append(series)
-        files = MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]
-        for family in files.collect():  # type: ignore[no-untyped-call]
+        for family in read_workers(Path(multiprocess_directory() or ""), self._contain):
             _add_zeros(family, zeros.pop(family.name, ()))
             yield family
         for left in zeros.values():
@@ -161,36 +159,6 @@ def _with_samples(family: Family, samples: list[Sample]) -> Family:
     copy = Family(family.name, family.documentation, family.type, family.unit)
     copy.samples = samples
     return copy
-
-
-def _drop_dead_workers(directory: Path) -> None:
-    """A worker that was killed leaves its live gauges behind; they would stay in the sum for ever."""
-    for file in directory.glob("gauge_live*.db"):
-        found = _LIVE_FILE.search(file.name)
-        if found and not _is_alive(int(found[1])):
-            try:
-                mark_process_dead(int(found[1]), str(directory))  # type: ignore[no-untyped-call]
-            except OSError:  # another process was faster
-                continue
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Whether the process has ended and nobody has asked for its exit code; known on Linux only."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state in (b"Z", b"X")
 
 
 class Exposition:

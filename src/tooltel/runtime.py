@@ -9,6 +9,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, overload
 
@@ -100,7 +101,12 @@ class Tooltel:
         self._instruments = Instruments(self.registry, beside=self._collector)
         self._metrics = make_recorder(self._instruments, exemplars=self.settings.exemplars)
         self._metrics.bear_catalog(self._catalog)
-        self.view = View(self.registry, catalog=self._collector, born=self._metrics.born)
+        self.view = View(
+            self.registry,
+            catalog=self._collector,
+            born=self._metrics.born,
+            contain=partial(self.guard.contain, Component.EXPOSITION),
+        )
         tracer = trace.get_tracer(signals.SCOPE, VERSION, tracer_provider)
         spans = Spans(tracer, keys=self._keys, record_exceptions=self.settings.record_exceptions)
         self.logs = LogRecorder(self.events, log_calls=self.settings.log_calls)
@@ -262,7 +268,8 @@ class Tooltel:
         session_id = None if id == "" else id
         origin, key = self._origin(asked, agent, session_id), _session_key(session_id)
         profile_key = self._keys[signals.PROFILE]
-        return entered(Session(origin, asked_profile=asked, key=key, within=current_call(), profile_key=profile_key))
+        made = Session(origin, asked_profile=asked, key=key, within=current_call(), profile_key=profile_key)
+        return entered(made, forget=self.services.repeats.forget if session_id is None else None)
 
     def _origin(self, profile: str | None, agent: str | None, session_id: str | None) -> Origin:
         label = self._catalog.profile_label(profile)

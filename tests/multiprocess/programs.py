@@ -8,6 +8,7 @@ prints one JSON object. PROMETHEUS_MULTIPROC_DIR says whether values are shared.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import multiprocessing
@@ -15,7 +16,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,8 @@ from prometheus_client import generate_latest
 import tooltel
 from tests.signals.desk import SENTENCE, Desk, make_catalog, make_tools, raising
 from tests.signals.scrape import OPENMETRICS, families, fetch, parse, samples, series, total
-from tooltel import Catalog, Owner, Profile, Tool
+from tooltel import Tool
+from tooltel.errors import SettingError
 from tooltel.exposition import CatalogCollector
 
 CALLS = "tooltel_tool_calls_total"
@@ -279,7 +280,8 @@ def threads_and_forks(forks: str) -> Any:
             desk.tel.declared("support", [{"name": "kb_search"}])
 
     def child() -> None:
-        signal.alarm(20)  # a child that waits for a lock for ever is ended by this
+        faulthandler.register(signal.SIGALRM, chain=True)  # says where, and ends
+        signal.alarm(30)  # a child that waits for a lock for ever
         shift(desk, 1)
         desk.tel.declared("support", [{"name": "kb_search"}])
 
@@ -346,89 +348,47 @@ def collected(streams: str) -> Any:
     }
 
 
-# --- large catalogs ---
+def broken_files() -> Any:
+    """Files that a killed worker left half made, or that are none of ours, beside good ones."""
+    directory = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    desk = open_desk()
+    reap(in_child(lambda: shift(desk, 1)))
+    (good,) = [file for file in directory.glob("counter_*.db") if str(os.getpid()) not in file.name]
+    (directory / "counter_999999991.db").touch()  # killed between making the file and its size
+    (directory / "counter_999999992.db").write_bytes(bytes(65536))  # killed right after
+    seen = [total(samples(desk.tel), CALLS), total(samples(desk.tel), "tooltel_internal_errors_total")]
+    (directory / "counter_999999993.db").write_bytes(good.read_bytes()[:100])
+    (directory / "counter_999999994.db").write_bytes(b"\xff" * 4096)
+    (directory / "notes.db").write_text("somebody else's file, not one of prometheus_client")
+    with desk.tel.serve(port=0) as exposition:
+        for _ in range(2):
+            fetch(exposition.url)
+        found = parse(fetch(exposition.url)[0].decode())
+    seen += [total(found, CALLS), total(found, "tooltel_internal_errors_total", component="exposition")]
+    return seen
 
 
-def large(count: int) -> Catalog:
-    """A catalog of *count* tools: a third of each risk, one profile each."""
-    risks = ("read", "write", "irreversible")
-    return Catalog(
-        tools=[
-            Tool(f"tool_{number:04}", "kb", risks[number % 3], profiles=("support",), description=SENTENCE)
-            for number in range(count)
-        ],
-        owners=[Owner("kb")],
-        profiles=[Profile("support", "kb")],
-        platform_owner="kb",
-    )
-
-
-def open_large_desk(count: int) -> tuple[Desk, list[Callable[[], Any]]]:
-    """A desk with *count* tools wrapped, and the tools."""
-    desk = Desk(catalog=large(count), tracer_provider=NoOpTracerProvider(), settings={"log_calls": "off"})
-
-    def body() -> str:
-        return "done"
-
-    return desk, [desk.tel.tool(body, name=name) for name in desk.tel.catalog.tools]
-
-
-def series_per_process(count: str) -> Any:
-    """How many series a process shows after wrapping, and after one call of each tool in a session."""
-    desk, tools = open_large_desk(int(count))
-    wrapped = len(samples(desk.tel))
-    with desk.tel.session(profile="support"):
-        for tool in tools:
-            tool()
-    called = len(samples(desk.tel))
-    size = len(generate_latest(desk.tel.view))
-    started = time.perf_counter()
-    generate_latest(desk.tel.view)
-    return {"wrapped": wrapped, "called": called, "bytes": size, "scrape seconds": time.perf_counter() - started}
-
-
-def cost_of_wrapping(count: str) -> Any:
-    """Time and memory of wrapping, per tool."""
-    import tracemalloc
-
-    open_large_desk(10)  # everything is imported and warm
-    started = time.perf_counter()
-    kept = open_large_desk(int(count))
-    seconds = time.perf_counter() - started
-    del kept
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    again = open_large_desk(int(count))
-    grown = tracemalloc.get_traced_memory()[0] - before
-    return {"tools": len(again[1]), "microseconds": seconds / int(count) * 1e6, "bytes": grown / int(count)}
-
-
-def stall(count: str, births: str) -> Any:
-    """
-    The first calls in a forked worker, in milliseconds, the median of several workers.
-
-    With *births* `eager`, every child that could be born is made before the fork, as a single process does.
-    """
-    desk, tools = open_large_desk(int(count))
-    if births == "eager":
-        for born in desk.tel._metrics.born():
-            desk.tel._instruments.child(born)
-    ready, inside = os.pipe()
-
-    def work() -> None:
-        times = []
-        for tool in (tools[0], tools[0], tools[1]):
-            started = time.perf_counter()
-            tool()
-            times.append((time.perf_counter() - started) * 1000)
-        os.write(inside, json.dumps(times).encode() + b"\n")
-
-    runs = []
-    for _ in range(7):
-        reap(in_child(work))
-        runs.append(json.loads(os.read(ready, 1000)))
-    first, second, other = (sorted(run[place] for run in runs)[3] for place in range(3))
-    return {"first": first, "second": second, "another tool": other}
+def no_directory(moment: str) -> Any:
+    """The directory is not there at the start, or is gone later."""
+    directory = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    if moment == "start":
+        directory.rmdir()
+        try:
+            open_desk()
+        except SettingError as error:
+            return str(error)
+    desk = open_desk()
+    desk.act("kb_search")
+    for file in directory.iterdir():
+        file.unlink()
+    directory.rmdir()
+    results = [desk.act("kb_search"), str(desk.act("kb_search", raising(ValueError("mine"))))]
+    results += [desk.act("order_lookup"), len(list(desk.act("kb_read_pages", lambda: [1, 2])))]
+    try:
+        samples(desk.tel)
+    except FileNotFoundError as error:
+        results.append(str(error))
+    return results
 
 
 # --- without the variable ---

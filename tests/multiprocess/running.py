@@ -12,13 +12,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(directory: Path | None, name: str, *arguments: object) -> Any:
-    """What a program prints; values are shared in *directory*, or not at all where it is None."""
+def run(directory: Path | None, name: str, *arguments: object, module: str = "programs") -> Any:
+    """What a program of *module* prints; values are shared in *directory*, or not at all where it is None."""
     environment = {key: value for key, value in os.environ.items() if not key.upper().startswith("PROMETHEUS_")}
     if directory is not None:
         environment["PROMETHEUS_MULTIPROC_DIR"] = str(directory)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.multiprocess.programs", name, *map(str, arguments)],
+        [sys.executable, "-m", f"tests.multiprocess.{module}", name, *map(str, arguments)],
         cwd=ROOT,
         env=environment,
         capture_output=True,

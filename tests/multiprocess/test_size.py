@@ -21,7 +21,7 @@ def test_the_number_of_series_per_process_is_bounded(
 
     Of those thirty, seventeen are the histogram of its good calls.
     """
-    found = run(tmp_path if shared else None, "series_per_process", tools)
+    found = run(tmp_path if shared else None, "series_per_process", tools, module="large")
     print(f"{tools} tools, values {'shared' if shared else 'in memory'}: {found}")  # noqa: T201 - the figure is of interest when it moves
     assert 12 * tools < found["wrapped"] <= wrapped
     assert 28 * tools < found["called"] <= called
@@ -30,9 +30,9 @@ def test_the_number_of_series_per_process_is_bounded(
 
 def test_the_first_call_in_a_forked_worker_does_not_stall(tmp_path: Path) -> None:
     """With 1,000 tools wrapped: under 20 ms, and a small part of what children made before the fork would cost."""
-    lazy = run(tmp_path, "stall", 1_000, "lazy")
+    lazy = run(tmp_path, "stall", 1_000, "lazy", module="large")
     (tmp_path / "eager").mkdir()
-    eager = run(tmp_path / "eager", "stall", 1_000, "eager")
+    eager = run(tmp_path / "eager", "stall", 1_000, "eager", module="large")
     print(f"milliseconds of the first calls in a worker: lazy {lazy}, eager {eager}")  # noqa: T201 - the figure is of interest when it moves
     assert lazy["first"] < 20
     assert lazy["first"] < eager["first"] / 5
@@ -40,7 +40,7 @@ def test_the_first_call_in_a_forked_worker_does_not_stall(tmp_path: Path) -> Non
 
 
 def test_wrapping_a_thousand_tools_is_quick_and_small() -> None:
-    found = run(None, "cost_of_wrapping", 1_000)
+    found = run(None, "cost_of_wrapping", 1_000, module="large")
     print(f"wrapping: {found}")  # noqa: T201 - the figure is of interest when it moves
     assert found["tools"] == 1_000
     assert found["microseconds"] < 1_000

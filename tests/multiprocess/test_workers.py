@@ -86,6 +86,25 @@ def test_a_garbage_collection_inside_a_recording_does_not_wait_for_itself(tmp_pa
     assert found == {"abandoned": 120, "errors": 120, "active": 0}
 
 
+def test_a_file_that_a_killed_worker_left_half_made_fails_no_scrape(tmp_path: Path) -> None:
+    """What cannot be read is left out and counted; an empty file is any worker's first moment, and no failure."""
+    assert run(tmp_path, "broken_files") == [6, 0, 6, 3]
+
+
+def test_a_missing_directory_is_an_error_at_the_start_that_says_what_to_do(tmp_path: Path) -> None:
+    said = run(tmp_path, "no_directory", "start")
+    assert "PROMETHEUS_MULTIPROC_DIR" in said
+    assert str(tmp_path) in said
+    assert "make the directory" in said
+
+
+def test_a_directory_that_is_gone_later_changes_no_result_and_fails_scrapes(tmp_path: Path) -> None:
+    """Zeros for ever would look like a fleet at rest; a failed scrape is an alert."""
+    *results, said = run(tmp_path, "no_directory", "later")
+    assert results == ["done", "mine", "done", 2]
+    assert str(tmp_path) in said
+
+
 # --- what is declared, and what the catalog says ---
 
 

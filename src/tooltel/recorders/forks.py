@@ -20,5 +20,9 @@ GATE: Final = threading.RLock()  # reentrant, as a signal handler may record, to
 @cache
 def wait_at_forks() -> None:
     """Let every fork of this process wait for the gate, from now on."""
+    # A child that is forked in the middle of an import waits for its end for ever, too. This one is otherwise due
+    # at the first drop.
+    import difflib  # noqa: F401
+
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=GATE.acquire, after_in_parent=GATE.release, after_in_child=GATE.release)

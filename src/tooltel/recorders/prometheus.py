@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from prometheus_client import Counter, Gauge, Histogram, values
 
 from tooltel import signals
-from tooltel.errors import RegistryError
+from tooltel.errors import RegistryError, SettingError
 from tooltel.recorders.forks import GATE, wait_at_forks
 from tooltel.signals import Kind, Metric, Reason, RejectionKind, RejectionSource, Status
 from tooltel.text import clean
@@ -80,8 +80,8 @@ class Instruments:
     """
     The metric objects of every emitted row but those read from the catalog, on one registry.
 
-    *beside* is the collector of the others. Raises RegistryError when the registry holds any of the series already;
-    then nothing is left on it.
+    *beside* is the collector of the others. Raises RegistryError when the registry holds any of the series already,
+    and SettingError when several processes share values in a directory that cannot be written; nothing is left then.
     """
 
     def __init__(self, registry: CollectorRegistry, *, beside: Collector | None = None) -> None:
@@ -103,6 +103,10 @@ class Instruments:
                 "this Prometheus registry already holds tooltel's series: use one Tooltel per registry, or close() "
                 f"the old one first ({error})"
             ) from error
+        except OSError as error:  # values are written to files
+            self.unregister()
+            problem = f"no values can be written there ({error}): make the directory before the process starts"
+            raise SettingError("PROMETHEUS_MULTIPROC_DIR", problem) from error
 
     def child(self, series: Series) -> Any:
         """The child of *series*; made at 0 when it is new."""
