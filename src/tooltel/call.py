@@ -98,13 +98,15 @@ def current_session() -> Session | None:
 
 
 @contextmanager
-def entered(session: Session) -> Iterator[Session]:
-    """Make *session* the session of this context for the block."""
+def entered(session: Session, *, forget: Callable[[Hashable], None] | None = None) -> Iterator[Session]:
+    """Make *session* the session of this context for the block; afterwards, *forget* is given its key."""
     token = _current.set(session)
     try:
         yield session
     finally:
         _reset(token)
+        if forget is not None:
+            forget(session.key)
 
 
 def _reset(token: Token[Call | Session | None]) -> bool:

@@ -68,7 +68,7 @@ class Repeats:
         window: float = WINDOW_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._sessions: OrderedDict[Hashable, OrderedDict[tuple[str, bytes], float]] = OrderedDict()
+        self._sessions: OrderedDict[Hashable, dict[tuple[str, bytes], float]] = OrderedDict()
         self._limits = (sessions, calls, window)
         self._clock = clock
         self._lock = threading.RLock()  # reentrant: a finalizer that runs inside may call a tool
@@ -92,7 +92,7 @@ class Repeats:
             if seen is None:
                 if status not in EFFECTIVE:
                     return None
-                seen = OrderedDict()
+                seen = {}
             self._sessions[session] = seen  # most recently used last
             first = seen.get(key)
             if first is not None and now - first > window:
@@ -101,7 +101,12 @@ class Repeats:
             if first is None and status in EFFECTIVE:
                 seen[key] = now
                 while len(seen) > calls:
-                    seen.popitem(last=False)
+                    del seen[next(iter(seen))]
             while len(self._sessions) > sessions:
                 self._sessions.popitem(last=False)
         return None if first is None else now - first
+
+    def forget(self, session: Hashable) -> None:
+        """Forget a session that is over, and that nothing can ever be part of again."""
+        with self._lock:
+            self._sessions.pop(session, None)

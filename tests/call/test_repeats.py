@@ -156,6 +156,17 @@ def test_a_session_without_an_id_is_one_conversation_and_no_other(tel: Tooltel, 
     assert repeats(seen)[4:] == [False, False], "an empty id is none"
 
 
+def test_a_session_without_an_id_leaves_nothing_in_memory(tel: Tooltel, refund: Refund) -> None:
+    """It cannot come back: to remember it would only fill the memory of those that can."""
+    for _ in range(10):
+        with tel.session():
+            refund("o-1")
+    assert not tel.services.repeats._sessions
+    with tel.session(id="s-1"):
+        refund("o-1")
+    assert len(tel.services.repeats._sessions) == 1
+
+
 def test_long_ids_that_begin_alike_are_different_sessions(tel: Tooltel, seen: Captured, refund: Refund) -> None:
     for end in "ab":
         with tel.session(id="x" * 500 + end):
