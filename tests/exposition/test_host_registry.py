@@ -223,6 +223,14 @@ def test_a_reload_changes_what_the_catalog_says_and_leaves_no_old_series(registr
     assert total(samples(desk.tel), loaded) >= total(before, loaded)
 
 
+def test_an_odd_catalog_made_in_code_fails_neither_a_hosts_scrape_nor_a_reload(registry: CollectorRegistry) -> None:
+    render: Any = {1: {"a": 1, 2: object()}, "b": [{3: 4, "c": 5}]}
+    odd = replace(make_catalog(), render=render)
+    desk = Desk(catalog=odd, registry=registry)
+    assert total(parse(generate_latest(registry).decode()), "tooltel_catalog_info", sha=odd.sha) == 1
+    assert desk.tel.reload(odd) == ()
+
+
 def test_a_reload_that_fails_is_counted_and_changes_nothing_else(registry: CollectorRegistry) -> None:
     desk = Desk(registry=registry)
     desk.tool("kb_search")

@@ -37,9 +37,23 @@ def test_a_scrape_answers_with_the_text_format(desk: Desk) -> None:
     assert total(parse(body.decode()), CALLS, tool="kb_search", outcome="ok") == 1
 
 
-def test_openmetrics_is_answered_to_those_who_ask_for_it(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    "accept",
+    [
+        (
+            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+            "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+        ),
+        (
+            "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+            "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+            "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+        ),
+    ],
+    ids=["Prometheus 2", "Prometheus 3"],
+)
+def test_openmetrics_is_answered_to_those_who_ask_for_it(desk: Desk, accept: str) -> None:
     """As Prometheus asks: the best format first, with weights."""
-    accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
     with desk.tel.serve(port=0) as exposition:
         body, headers = fetch(exposition.url, accept)
     assert headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")

@@ -111,7 +111,10 @@ class Catalog:
         nouns = [[_said(noun) for _, noun in sorted(getattr(self, name).items())] for name in _COLLECTIONS]
         house = [self.platform_owner, self.security_owner, self.session_retention, _said(self.house)]
         rest = [house, self.render, [_said(signature) for signature in self.signatures]]
-        text = json.dumps([nouns, rest], sort_keys=True, default=_plain)
+        try:
+            text = json.dumps([nouns, rest], sort_keys=True, default=_plain)
+        except TypeError:  # keys of several kinds cannot be sorted; only a catalog made in code can have them
+            text = json.dumps(_with_text_keys([nouns, rest]), sort_keys=True, default=_plain)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     @cached_property
@@ -176,6 +179,12 @@ class Catalog:
 def _said(noun: Any) -> list[Any]:
     # Not asdict(): it copies deeply, which read-only mappings refuse, and 10,000 tools would feel it.
     return [getattr(noun, each.name) for each in fields(noun)]
+
+
+def _with_text_keys(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _with_text_keys(each) for key, each in value.items()}
+    return [_with_text_keys(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _plain(value: object) -> object:
