@@ -6,7 +6,7 @@ import asyncio
 import copy
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -29,6 +29,8 @@ from tooltel.errors import Level
 if TYPE_CHECKING:
     from google.adk.plugins.base_plugin import BasePlugin
 
+    from tooltel.testing import Captured
+
 VERSION = tuple(int(part) for part in version("google-adk").split(".")[:2])
 ANSWERS_UNKNOWN = VERSION >= (2, 9)  # an unknown name is answered to the model; before, it ended the run
 SHOWS_PARTIAL_CALLS = VERSION >= (2, 0)  # and runs the final ones alone
@@ -43,6 +45,7 @@ CATALOG = Catalog(
         Tool("ring_bell", "porters", profiles=("desk",)),
         Tool("call_taxi", "porters", profiles=("desk",)),
         Tool("clean_rooms", "porters", profiles=("desk",)),
+        Tool("concierge", "porters", profiles=("desk",)),
         Tool("pay_refund", "money", "irreversible", profiles=("back_office",)),
     ],
     profiles=[Profile("desk", "hotel"), Profile("back_office", "money")],
@@ -137,14 +140,14 @@ class Desk:
         self.session_id = session.id
         return self
 
-    async def turn(self, *steps: Step) -> list[Any]:
-        """Let the guest say something, and the model answer with *steps*; what is raised ends the turn."""
+    async def turn(self, *steps: Step, part: types.Part | None = None) -> list[Any]:
+        """Let the guest say *part* or something, and the model answer with *steps*; what is raised ends the turn."""
         self.model.script(*steps)
         said: list[str] = []
         self.transcript.append(said)
         events: list[Any] = []
         try:
-            async for event in self.runner.run_async(**self._message()):
+            async for event in self.runner.run_async(**self._message(part)):
                 said.append(dump(event))
                 events.append(event)
         except BaseException as error:
@@ -164,8 +167,8 @@ class Desk:
         except Exception as error:  # noqa: BLE001 - whatever ends a run is part of what is seen
             said.append(normal(f"{type(error).__qualname__}: {error}"))
 
-    def _message(self) -> dict[str, Any]:
-        message = types.Content(role="user", parts=[types.Part(text="Please.")])
+    def _message(self, part: types.Part | None = None) -> dict[str, Any]:
+        message = types.Content(role="user", parts=[part or types.Part(text="Please.")])
         return {
             "user_id": "guest",
             "session_id": self.session_id,
@@ -272,6 +275,31 @@ class Hotel:
             return await find_rooms(kind)
 
         return [*functions, search_rooms]
+
+
+COUNTED = {
+    "tooltel_tool_calls_total": ("call", "tool", "outcome"),
+    "tooltel_tool_not_found_total": ("drop", "reason", "requested"),
+    "tooltel_rejections_total": ("rejected", "tool", "kind", "source"),
+    "tooltel_rejected_fields_total": ("field", "tool", "kind", "field"),
+    "tooltel_policy_refusals_total": ("refused", "tool", "policy"),
+    "tooltel_alias_calls_total": ("alias", "alias", "tool"),
+    "tooltel_repeated_calls_total": ("repeated", "tool"),
+    "tooltel_batch_items_total": ("items", "tool", "status"),
+    "tooltel_internal_errors_total": ("internal error", "component"),
+    "tooltel_label_overflow_total": ("overflow", "metric"),
+}
+
+
+def counts(seen: Captured) -> Counter[str]:
+    """Everything that was counted, a line for each."""
+    found: Counter[str] = Counter()
+    for (metric, labels), increase in seen.increases().items():
+        if metric in COUNTED:
+            noun, *names = COUNTED[metric]
+            values = dict(labels)
+            found[" ".join([noun, *(values[name] for name in names)])] += int(increase)
+    return found
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.adk.kit import Desk, Hotel, telemetry
+from tests.integrations.adk.kit import Desk, Hotel, counts, telemetry
 from tests.integrations.adk.script import CONVERSATION, Turn
 from tooltel.integrations.adk import TooltelPlugin
 from tooltel.integrations.compatibility import Moment, rows_of
@@ -16,32 +16,8 @@ from tooltel.testing import capture
 
 if TYPE_CHECKING:
     from tooltel import Tooltel
-    from tooltel.testing import Captured
 
-COUNTED = {
-    "tooltel_tool_calls_total": ("call", "tool", "outcome"),
-    "tooltel_tool_not_found_total": ("drop", "reason", "requested"),
-    "tooltel_rejections_total": ("rejected", "tool", "kind", "source"),
-    "tooltel_rejected_fields_total": ("field", "tool", "kind", "field"),
-    "tooltel_policy_refusals_total": ("refused", "tool", "policy"),
-    "tooltel_alias_calls_total": ("alias", "alias", "tool"),
-    "tooltel_repeated_calls_total": ("repeated", "tool"),
-    "tooltel_batch_items_total": ("items", "tool", "status"),
-    "tooltel_internal_errors_total": ("internal error", "component"),
-    "tooltel_label_overflow_total": ("overflow", "metric"),
-}
 ROWS = rows_of("google-adk")
-
-
-def counts(seen: Captured) -> Counter[str]:
-    """Everything that was counted, a line for each."""
-    found: Counter[str] = Counter()
-    for (metric, labels), increase in seen.increases().items():
-        if metric in COUNTED:
-            noun, *names = COUNTED[metric]
-            values = dict(labels)
-            found[" ".join([noun, *(values[name] for name in names)])] += int(increase)
-    return found
 
 
 async def play(desk: Desk, hotel: Hotel, turn: Turn) -> None:

@@ -112,6 +112,8 @@ class TooltelPlugin(BasePlugin):
         return call if call is not None and call.is_open else None
 
     def _begin(self, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext) -> None:
+        if self.tel.settings.disabled:
+            return
         session, call_id = self._session(tool_context), tool_context.function_call_id
         span = _span_of(tool)
         if type(tool) is BaseTool and tool.description == _NOT_FOUND:

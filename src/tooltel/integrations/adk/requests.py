@@ -51,6 +51,8 @@ class Sent:
             return
         with entered(session):
             self.tel.declared(session.asked_profile or signals.NO_PROFILE, sent)
+        if session.offered is None:  # with telemetry switched off, redirection still has to know
+            session.offered = tuple(each.name or "" for each in sent)
 
     def schema(self, agent: str | None, tool: str) -> Mapping[str, Any] | None:
         """The JSON Schema that *agent* was last shown for the arguments of *tool*."""
