@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tooltel._version import version as __version__
 
 if TYPE_CHECKING:
+    from tooltel.boundary import Requested
     from tooltel.call import Session, propagate
     from tooltel.catalog import Alias, Catalog, HouseRules, McpServer, Owner, Profile, Tool
     from tooltel.errors import (
@@ -52,6 +53,7 @@ __all__ = [
     "RegistryError",
     "Rejected",
     "Rejection",
+    "Requested",
     "Risk",
     "Session",
     "SettingError",
@@ -87,6 +89,7 @@ _HOMES = {
     "RegistryError": "tooltel.errors",
     "Rejected": "tooltel.errors",
     "Rejection": "tooltel.outcome",
+    "Requested": "tooltel.boundary",
     "Risk": "tooltel.signals",
     "Session": "tooltel.call",
     "SettingError": "tooltel.errors",

@@ -61,7 +61,7 @@ class Session:
     `spans` is a cache of span names and attributes, by tool, for the recorder.
     """
 
-    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "profile_key", "spans", "within")
+    __slots__ = ("asked_profile", "key", "offered", "origin", "parent", "profile_key", "schemas", "spans", "within")
 
     def __init__(
         self,
@@ -73,6 +73,7 @@ class Session:
         profile_key: str = PROFILE,
     ) -> None:
         self.origin = origin
+        self.schemas: dict[str, Mapping[str, Any] | None] | None = None  # of what was offered; None: nobody said
         self.asked_profile = asked_profile
         self.key = key
         self.within = within
@@ -380,8 +381,10 @@ class Call:
 
     def fail(self, error: BaseException, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
         """Leave the last step with *error*, and settle; the arguments tell whether the call itself did not fit."""
-        self.leave()
-        self.settle(error, args, kwargs)
+        try:
+            self.leave()
+        finally:  # where the stack is full, leaving fails, and the callers will restore the context
+            self.settle(error, args, kwargs)
 
     # --- what the tool gave ---
 
@@ -415,10 +418,12 @@ class Call:
         """
         if not self.is_open:
             return
-        if type(error) is GeneratorExit and late.is_collecting():
+        is_collected = type(error) is GeneratorExit and late.is_collecting()
+        if is_collected or (type(error) is RecursionError and not self._is_late):
             if not self._is_late:
                 self._is_late = True
-                late.put_off(functools.partial(self.settle, GeneratorExit()))  # a new one: that one holds its frames
+                kept = GeneratorExit() if is_collected else error  # a new one: that one holds its frames
+                late.waiting.append(functools.partial(self.settle, kept))  # calls no Python: the stack may be full
             return
         self.is_open = False
         services = self.services

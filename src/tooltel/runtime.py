@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, ov
 
 from opentelemetry import trace
 
-from tooltel import declaring, late, signals, wrapping
+from tooltel import boundary, declaring, late, signals, wrapping
 from tooltel._version import version as VERSION  # noqa: N812 - a constant of the package
+from tooltel.boundary import Requested
 from tooltel.call import Binding, Block, Services, Session, current_call, current_session, entered
 from tooltel.catalog import Catalog, Tool
-from tooltel.errors import CatalogError, NotConfiguredError, Problem
+from tooltel.errors import CatalogError, MissingExtraError, NotConfiguredError, Problem
 from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, wsgi_app
 from tooltel.observed import Observed
-from tooltel.outcome import Origin, Outcome
+from tooltel.outcome import Origin, Outcome, Rejection
 from tooltel.recorders.prometheus import Instruments, is_multiprocess, make_recorder
 from tooltel.recorders.spans import Spans
 from tooltel.recording import FanOut, Guard
 from tooltel.redact import Payloads, redact
 from tooltel.repeats import Repeats
 from tooltel.settings import Settings
-from tooltel.signals import Component, Event, Status
+from tooltel.signals import Component, Event, RejectionKind, RejectionSource, Status
 from tooltel.starting import admit, read_catalog
 from tooltel.text import clean
 
@@ -379,6 +380,50 @@ class Tooltel:
             failure = error
         if failure is not None:
             self.guard.contain(Component.DECLARATIONS, failure)
+
+    # --- the boundary of a home-made loop ---
+
+    def offered(self, declarations: Iterable[Any], *, profile: str | None = None) -> None:
+        """
+        Record what the model is offered now, in any provider's shape: `requested` is judged against it.
+
+        The same as `declared` for the session's profile, and for the session. Never raises.
+        """
+        sent = list(declarations)
+        session = current_session() or self.services.session
+        self.declared(profile or session.asked_profile or signals.NO_PROFILE, sent)
+        try:
+            session.schemas = boundary.read_schemas(sent)
+        except Exception as error:  # noqa: BLE001 - called inside the host's model loop
+            self.guard.contain(Component.DECLARATIONS, error)
+
+    def requested(self, name: object, arguments: object = None, *, call_id: str | None = None) -> Requested:
+        """
+        Judge a tool call that the model asks for, before anything runs; *arguments* are data or JSON text.
+
+        A name that was not offered is recorded as not found, with its reason. Raw arguments that do not match the
+        schema that was offered are counted as a structural rejection (source `schema`), whatever a framework would
+        have made of them. Never raises.
+        """
+        session = current_session() or self.services.session
+        text = name if isinstance(name, str) else clean(name)
+        known = session.schemas if session.schemas is not None else self._catalog.tools
+        data, faults = boundary.read_arguments(arguments)
+        if text not in known and text not in self._catalog.aliases:
+            return Requested(text, self.not_found(name, call_id=call_id).missing, (), data)
+        try:
+            schema = (session.schemas or {}).get(text)
+            faults = faults or boundary.find_faults({} if data is None else data, schema)
+            if faults and not self.settings.disabled:
+                rejection = Rejection(RejectionKind.STRUCTURAL, RejectionSource.SCHEMA, faults)
+                tool = self._stranger(text).tool
+                self._metrics.count_rejection(rejection, tool)
+                self.logs.rejected(rejection, tool, session.origin)
+        except MissingExtraError as error:
+            self._warn_once(str(error))
+        except Exception as error:  # noqa: BLE001 - a schema is the host's, arguments are the model's
+            self.guard.contain(Component.DECLARATIONS, error)
+        return Requested(text, None, faults, data)
 
     # --- exposition ---
 

@@ -15,12 +15,14 @@ import structlog
 from opentelemetry.trace import get_current_span
 
 from tooltel import signals
+from tooltel.outcome import Outcome
 from tooltel.processors.structlog import trace_ids_of
 from tooltel.signals import Event, Status
 from tooltel.text import clean
 
 if TYPE_CHECKING:
-    from tooltel.outcome import Outcome, Rejection
+    from tooltel.catalog import Tool
+    from tooltel.outcome import Origin, Rejection
 
 VALUE_LIMIT: Final = 500  # characters of one value on a line
 _QUIET: Final = frozenset({Status.OK, Status.REPLAYED})
@@ -126,6 +128,13 @@ class LogRecorder:
         if self.good_calls is None:
             self.good_calls = self._log.is_enabled(logging.DEBUG)
         return self.good_calls
+
+    def rejected(self, rejection: Rejection, tool: Tool, origin: Origin) -> None:
+        """Write of arguments that were judged before anything ran."""
+        if self._calls != "off":
+            outcome = Outcome(Status.INVALID_ARGUMENTS, tool, origin, error_type=signals.ERROR_INVALID)
+            facts = {**self._facts(outcome), signals.KEY_SECONDS: None, **_rejection_facts(rejection)}
+            self._log.emit("warning", Event.TOOL_REJECTED, **facts)
 
     def _write(self, outcome: Outcome) -> None:
         emit, facts = self._log.emit, self._facts(outcome)

@@ -347,6 +347,10 @@ class PrometheusRecorder:
         self._child(signals.LABEL_OVERFLOW, row.name).inc()
         return signals.OTHER
 
+    def count_rejection(self, rejection: Rejection, tool: Tool) -> None:
+        """Count a rejection that belongs to no call: the arguments were judged before anything ran."""
+        self._count_rejections((rejection,), self._find(tool).tool)
+
     def _count_rejections(self, rejections: Iterable[Rejection], tool: Tool) -> None:
         sources: set[RejectionSource] = set()
         fields: set[tuple[str, str]] = set()

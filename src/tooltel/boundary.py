@@ -1,0 +1,90 @@
+"""
+The boundary of a home-made loop: what a model was offered, against what it asks for.
+
+No framework is needed: a loop says `tel.offered(declarations)` before it asks the model, and
+`tel.requested(name, arguments)` for each tool call in the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tooltel.declarations.forms import read_forms
+from tooltel.errors import MissingExtraError
+from tooltel.outcome import MAX_FAULTS, Fault
+from tooltel.text import clean
+
+if TYPE_CHECKING:
+    from tooltel.catalog import Missing
+
+
+class Requested(NamedTuple):
+    """
+    What is known of one tool call that a model asks for, before anything runs.
+
+    `missing` says why there is no such tool, and is None when there is one; it is counted. `faults` are the raw
+    arguments that do not match the schema that the model was shown, counted as a structural rejection; the loop may
+    answer the model with them, or run the tool all the same. `arguments` are the arguments as data.
+    """
+
+    name: str
+    missing: Missing | None
+    faults: tuple[Fault, ...]
+    arguments: Any
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the tool is there and the arguments match."""
+        return self.missing is None and not self.faults
+
+
+def read_schemas(declarations: Iterable[Any]) -> dict[str, Mapping[str, Any] | None]:
+    """The JSON Schema of each declared tool, by name; None where it has none. Odd declarations are left out."""
+    return {form.name: form.schema for form in read_forms(list(declarations)) if form.problem is None}
+
+
+def read_arguments(arguments: object) -> tuple[Any, tuple[Fault, ...]]:
+    """The arguments as data, from data or from JSON text, with the fault of text that is no JSON."""
+    if not isinstance(arguments, (str, bytes, bytearray)):
+        return arguments, ()
+    try:
+        return json.loads(arguments or "{}"), ()
+    except (ValueError, RecursionError) as error:
+        return None, (Fault("", f"is no JSON: {clean(error)}", "a JSON object"),)
+
+
+def find_faults(arguments: Any, schema: Mapping[str, Any] | None) -> tuple[Fault, ...]:
+    """
+    The places where raw *arguments* do not match *schema*; empty without a schema.
+
+    Nothing is coerced: "10" is no integer. Values are left out of the faults. Raises MissingExtraError without
+    jsonschema.
+    """
+    if schema is None:
+        return ()
+    try:
+        from jsonschema import validators
+    except ModuleNotFoundError:
+        purpose = "checking raw arguments against their schema"
+        raise MissingExtraError("jsonschema", extra="schema", purpose=purpose) from None
+    checker = validators.validator_for(schema, default=validators.Draft202012Validator)(schema)
+    found = [fault for error in islice(checker.iter_errors(arguments), MAX_FAULTS) for fault in _faults(error)]
+    return tuple(dict.fromkeys(found))[:MAX_FAULTS]
+
+
+def _faults(error: Any) -> list[Fault]:
+    """One of jsonschema's errors as faults, named by the argument that is wrong."""
+    path = ".".join(str(part) for part in error.absolute_path)
+    inside = f"{path}." if path else ""
+    if error.validator == "required":
+        return [
+            Fault(clean(f"{inside}{name}"), "missing") for name in error.validator_value if name not in error.instance
+        ]
+    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+        known = error.schema.get("properties", {})
+        return [Fault(clean(f"{inside}{name}"), "unexpected") for name in error.instance if name not in known]
+    expected = None if isinstance(error.validator_value, Mapping) else f"{error.validator} {error.validator_value}"
+    return [Fault(clean(path), f"does not match {error.validator}", None if expected is None else clean(expected))]
