@@ -1,9 +1,9 @@
 """
-What must wait until a garbage collection is over.
+What must wait for a better moment: until a garbage collection is over, or until there is room on the stack.
 
 A collection may start at any allocation, also where this thread holds a lock of a metric or of an exporter, and may
-end an abandoned stream there. To count it at once would wait for that lock, for ever. So such work is put off, and
-done at the next call or scrape.
+end an abandoned stream there. To count it at once would wait for that lock, for ever. And where a tool failed because
+the stack was full, it is full for us, too. So such work is put off, and done at the next call or scrape.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from threading import get_ident
 from typing import Any, Final
 
-waiting: Final[deque[Callable[[], None]]] = deque()  # appending is safe anywhere
+waiting: Final[deque[Callable[[], None]]] = deque()  # append what is to be done: that is safe anywhere
 _collecting: int | None = None  # the thread that collects; there is never more than one
 
 
@@ -39,11 +39,6 @@ def is_collecting() -> bool:
     return _collecting is not None and _collecting == get_ident()
 
 
-def put_off(work: Callable[[], None]) -> None:
-    """Do *work* when the collection is over."""
-    waiting.append(work)
-
-
 def catch_up() -> None:
     """Do what was put off."""
     if is_collecting():
@@ -53,4 +48,7 @@ def catch_up() -> None:
             work = waiting.popleft()
         except IndexError:  # done, or another thread was faster
             return
-        work()
+        try:
+            work()
+        except RecursionError:  # the next call was made where the stack is still full
+            return
