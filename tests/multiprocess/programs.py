@@ -26,7 +26,17 @@ from prometheus_client import generate_latest
 
 import tooltel
 from tests.signals.desk import SENTENCE, Desk, make_catalog, make_tools, raising
-from tests.signals.scrape import OPENMETRICS, families, fetch, parse, samples, series, total
+from tests.signals.scrape import (
+    OPENMETRICS,
+    families,
+    fetch,
+    parse,
+    read_openmetrics,
+    samples,
+    series,
+    total,
+    write_openmetrics,
+)
 from tooltel import Tool
 from tooltel.errors import SettingError
 from tooltel.exposition import CatalogCollector
@@ -235,6 +245,21 @@ def served() -> Any:
         "openmetrics": openmetrics,
         "restricted": sorted({name for name, _ in one}),
         "same": one == {key: value for key, value in whole.items() if key[0] == CALLS},
+    }
+
+
+def exemplars() -> Any:
+    """Exemplars were asked for, and files have no place for them."""
+    desk = Desk(settings={"exemplars": True, "log_calls": "off"})
+    reap(in_child(lambda: desk.act("kb_search")))
+    desk.act("kb_search")
+    text = write_openmetrics(desk.tel.view)
+    found = [sample for family in read_openmetrics(text) for sample in family.samples]
+    return {
+        "exemplars": sum(sample.exemplar is not None for sample in found),
+        "calls": sum(sample.value for sample in found if sample.name == CALLS),
+        "spans": len(desk.spans.ended),
+        "internal errors": sum(sample.value for sample in found if sample.name == "tooltel_internal_errors_total"),
     }
 
 

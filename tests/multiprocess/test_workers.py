@@ -148,6 +148,10 @@ def test_a_real_scrape_of_several_processes_has_the_published_kinds(tmp_path: Pa
     }
 
 
+def test_exemplars_do_not_exist_where_values_are_shared(tmp_path: Path) -> None:
+    assert run(tmp_path, "exemplars") == {"exemplars": 0, "calls": 2, "spans": 1, "internal errors": 0}
+
+
 def test_a_host_that_exposes_the_files_itself_sees_the_same_counts(tmp_path: Path) -> None:
     assert run(tmp_path, "host_registry") == {"calls": 18, "tools": 5, "created": False}
 
