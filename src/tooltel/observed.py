@@ -13,6 +13,7 @@ from tooltel.repeats import Repeats
 from tooltel.signals import (
     ERROR_CANCELLED,
     ERROR_INVALID,
+    ERROR_NOT_FOUND,
     ERROR_REFUSED,
     ERROR_TOOL,
     Component,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from tooltel.call import Binding, Session
+    from tooltel.catalog import Missing
 
 R = TypeVar("R")
 
@@ -58,7 +60,7 @@ class Observed(Call):
     def begin(self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
         """Open the life, inside the session that was given, and enter its only step."""
         outer, session = current_call(), self._of
-        if session is None or (outer is not None and outer.observed and outer.tool is binding.tool):
+        if session is None or (outer is not None and outer.observed and outer.tool.name == binding.tool.name):
             super().begin(binding, args, kwargs)
             return
         before = _current.set(session)
@@ -87,8 +89,8 @@ class Observed(Call):
 
     def finish(self, result: R) -> R:
         """The framework got *result* from the tool: it is judged by its shape, and given back untouched."""
-        if self._absorbed is None and self.is_open:
-            return super().finish(result)  # the short way, as nearly always
+        if self._absorbed is None and self.is_open and not self.borrowed:
+            return super().finish(result)  # the short way, which also ends the span
         self.leave()
         self.returned(result)
         self.settle()
@@ -118,6 +120,18 @@ class Observed(Call):
         self._absorbed = None  # whatever the tool raised to say so, it did not fail
         self.conclude(Status.CANCELLED, ERROR_CANCELLED)
 
+    def missed(self, missing: Missing) -> Outcome:
+        """The framework found no such tool after all: no call, but a drop, which *missing* explains."""
+        outcome = Outcome(
+            Status.NOT_FOUND, None, self.session.origin, error_type=ERROR_NOT_FOUND, parent=self.parent,
+            call_id=self.call_id, missing=missing, span=self.span, mark=self.mark, borrowed=self.borrowed,
+        )  # fmt: skip
+        if self.is_open:
+            self.leave()
+            self.is_open = False
+            self.services.publish(outcome)
+        return outcome
+
     def _end(self, verdict: Verdict) -> None:
         self._verdict = verdict
         self.leave()
@@ -129,6 +143,9 @@ class Observed(Call):
         """End the life, once; what a wrapper inside saw weighs more than what the framework made of it."""
         seen = self._absorbed
         if seen is not None and self.is_open:
+            if seen.missing is not None:  # one inside, at the other end of a connection, looked for it in vain
+                self.missed(seen.missing)
+                return
             said = self._verdict if error is None else judge_exception(error)
             if _is_known_inside(said, seen):
                 self._verdict = Verdict(seen.status, seen.error_type, seen.rejections, seen.policy, seen.items)
