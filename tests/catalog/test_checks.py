@@ -263,7 +263,7 @@ def test_a_name_that_is_no_string_is_a_problem() -> None:
 
 
 def test_one_string_where_a_list_belongs_is_reported_whole() -> None:
-    bad: Any = Tool("order_lookup", "orders", profiles="support, sales")  # type: ignore[arg-type]
+    bad: Any = Tool("order_lookup", "orders", profiles="support, sales")
     assert "'support, sales'" in only(catalog(bad)).what
 
 

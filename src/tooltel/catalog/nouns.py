@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tooltel import signals
 from tooltel.errors import Level
@@ -77,6 +77,26 @@ class Tool:
     result_shape: bool = True
     alerts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _EMPTY)
 
+    if TYPE_CHECKING:
+        # The generated one takes the same; said once more because it also accepts lists, numbers and enum members.
+        def __init__(  # noqa: PLR0913 - a tool has that many facts
+            self,
+            name: str,
+            owner: str,
+            risk: str = ...,
+            version: str | int = ...,
+            profiles: Iterable[str] = ...,
+            *,
+            description: str | None = ...,
+            aliases: Iterable[str] = ...,
+            retired: Iterable[str] = ...,
+            objective: float | None = ...,
+            latency_bound: float | None = ...,
+            repeatable: bool | None = ...,
+            result_shape: bool = ...,
+            alerts: Mapping[str, Mapping[str, Any]] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "version", str(self.version))
@@ -112,6 +132,10 @@ class McpServer:
     version: str
     allow: tuple[str, ...] = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str, owner: str, version: str | int, allow: Iterable[str] = ...) -> None: ...
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "version", str(self.version))
         object.__setattr__(self, "allow", _tuple(self.allow))
@@ -127,6 +151,19 @@ class Source:
     profile: str | None = None
     framework: str | None = None
     plugin: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            files: Iterable[str],
+            format: str = ...,  # noqa: A002 - the field's name
+            profile: str | None = ...,
+            framework: str | None = ...,
+            *,
+            plugin: bool = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "files", _tuple(self.files))
