@@ -261,6 +261,27 @@ def test_a_failure_half_way_is_the_calls(tel: Tooltel, seen: Captured) -> None:
     assert only(seen).error is error
 
 
+def test_a_clean_up_that_fails_is_a_failure_of_the_call(tel: Tooltel, seen: Captured) -> None:
+    error = OSError("cannot close")
+
+    @tel.tool(owner="desk")
+    async def order_search() -> AsyncGenerator[int, Any]:
+        try:
+            yield 1
+        finally:
+            raise error
+
+    async def main() -> None:
+        stream = order_search()
+        await anext(stream)
+        with pytest.raises(OSError, match="cannot close") as raised:
+            await stream.aclose()
+        assert raised.value is error
+
+    asyncio.run(main())
+    assert (only(seen).status, only(seen).error) == (Status.ERROR, error)
+
+
 # --- asend and athrow ---
 
 

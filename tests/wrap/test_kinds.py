@@ -102,6 +102,7 @@ def test_a_function_stays_of_its_kind_and_keeps_what_it_says_of_itself(wrap: Wra
     assert [ask(wrapped) for ask in QUESTIONS] == [ask(fn) for ask in QUESTIONS]
     assert asyncio.iscoroutinefunction(wrapped) == asyncio.iscoroutinefunction(fn)
     assert inspect.signature(wrapped) == inspect.signature(fn)
+    assert inspect.signature(wrapped, eval_str=True) == inspect.signature(fn, eval_str=True)
     assert typing.get_type_hints(wrapped) == typing.get_type_hints(fn)
     for name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
         assert getattr(wrapped, name) == getattr(fn, name)
