@@ -259,7 +259,7 @@ class Call:
             call = cast("Call", outer)
             self.session = call.session
             self.parent = call.tool.name
-            if call.observed and call.tool is self.tool:  # a plug-in has counted this very call
+            if call.observed and call.tool.name == self.tool.name:  # a plug-in has counted this very call
                 self.services = services = call.absorbing(services)
         if services.payloads is not None:
             self.arguments = self._kept(binding.named(args, kwargs or {}))

@@ -122,12 +122,16 @@ class Observed(Call):
 
     def missed(self, missing: Missing) -> Outcome:
         """The framework found no such tool after all: no call, but a drop, which *missing* explains."""
+        if self.is_open:
+            self.leave()
+        return self._drop(missing)
+
+    def _drop(self, missing: Missing) -> Outcome:
         outcome = Outcome(
             Status.NOT_FOUND, None, self.session.origin, error_type=ERROR_NOT_FOUND, parent=self.parent,
             call_id=self.call_id, missing=missing, span=self.span, mark=self.mark, borrowed=self.borrowed,
         )  # fmt: skip
         if self.is_open:
-            self.leave()
             self.is_open = False
             self.services.publish(outcome)
         return outcome
@@ -144,7 +148,7 @@ class Observed(Call):
         seen = self._absorbed
         if seen is not None and self.is_open:
             if seen.missing is not None:  # one inside, at the other end of a connection, looked for it in vain
-                self.missed(seen.missing)
+                self._drop(seen.missing)
                 return
             said = self._verdict if error is None else judge_exception(error)
             if _is_known_inside(said, seen):

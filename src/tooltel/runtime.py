@@ -336,15 +336,25 @@ class Tooltel:
         except Exception as error:  # noqa: BLE001 - called inside the host's tool loop, with a foreign schema
             self.guard.contain(Component.DECLARATIONS, error)
 
-    def not_found(self, requested: object, *, call_id: str | None = None, span: Span | None = None) -> Outcome:
+    def not_found(
+        self,
+        requested: object,
+        *,
+        call_id: str | None = None,
+        span: Span | None = None,
+        call: Observed | None = None,
+    ) -> Outcome:
         """
         Record that the model asked for *requested*, which is no tool of this session; give what is known about it.
 
         `outcome.missing.reason` tells a rename from a hallucination, `outcome.missing.nearest` is the tool that was
-        probably meant. Any object is accepted; it is cleaned before it is kept.
+        probably meant. Any object is accepted; it is cleaned before it is kept. An observed *call* that turned out
+        to be one to no tool is ended by this, and counts as no call.
         """
-        session = current_session() or self.services.session
+        session = call.session if call is not None else (current_session() or self.services.session)
         missing = self._catalog.explain(requested, session.asked_profile)
+        if call is not None:
+            return call.missed(missing)
         outcome = Outcome(
             Status.NOT_FOUND, None, session.origin, error_type=signals.ERROR_NOT_FOUND, parent=_parent_name(),
             call_id=None if call_id is None else clean(call_id), missing=missing, span=span, borrowed=span is not None,

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.trace import StatusCode, get_current_span
 
 from tooltel import signals
+from tooltel.call import current_call
 from tooltel.catalog import Tool
 from tooltel.outcome import Outcome
 from tooltel.signals import Status
@@ -75,7 +76,8 @@ class ToolSpanProcessor(SpanProcessor):
     With `count=True` metrics are derived from them too, for agents that have nothing but a framework's own
     instrumentation. Then **sampling changes the metrics**: a span that is not sampled is never seen here, so counts
     are right only with an always-on sampler. Spans that tooltel made or that a plug-in told the outcome of are never
-    counted, nor is a span inside another one of the same tool (an MCP client's inside the agent's).
+    counted, nor is a span inside another one of the same tool (an MCP client's inside the agent's), or inside a call
+    of it that a wrapper or a plug-in counts.
     """
 
     def __init__(self, tel: Watcher, inner: SpanProcessor | None = None, *, count: bool = False) -> None:
@@ -128,8 +130,10 @@ class ToolSpanProcessor(SpanProcessor):
     def _remember(self, span: Span, name: str, parent_context: Context | None) -> None:
         parent = get_current_span(parent_context).get_span_context().span_id
         mine = span.get_span_context().span_id
+        call = current_call()
+        told = call is not None and name in (call.tool.name, call.alias)
         with self._lock:
-            if self._open.get(parent) == name:
+            if told or self._open.get(parent) == name:
                 self._inside.add(mine)
             self._open[mine] = name
             if len(self._open) > _OPEN_SPANS:

@@ -232,6 +232,8 @@ class PrometheusRecorder:
         tool = call.tool
         mine = self._tools.get(tool.name)
         if mine is None or mine.source is not tool:
+            if tool.owner == signals.UNOWNED and tool.name not in self._unowned:
+                return  # a model may have made this name up: it gets series once a call of it has settled
             mine = self._find(tool)
         call.mark = mine
         if mine.active is None:
@@ -242,17 +244,18 @@ class PrometheusRecorder:
     def settled(self, outcome: Outcome) -> None:
         """Count a settled call, or a drop."""
         tool = outcome.tool
+        mine: _ToolSeries | None = outcome.mark
+        if mine is not None:
+            if mine.active is None:
+                mine.running.pop()
+            else:
+                mine.active.dec()
         if tool is None:
             if outcome.missing is not None:
                 self._count_missing(outcome.missing, outcome.origin.profile)
             return
-        mine: _ToolSeries | None = outcome.mark
         if mine is None:
             mine = self._find(tool)
-        elif mine.active is None:
-            mine.running.pop()
-        else:
-            mine.active.dec()
         if outcome.is_plain and not self._exemplars:
             count, observe = mine.good.get(outcome.origin.profile) or self._good(mine, outcome.origin.profile)
             count()

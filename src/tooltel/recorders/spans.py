@@ -88,6 +88,8 @@ class Spans:
                 return
             span = self._start_missing(outcome.missing, outcome)
         elif outcome.missing is not None and span.is_recording():
+            if not outcome.borrowed:  # made before anybody knew
+                span.update_name(signals.EXECUTE_TOOL)
             span.set_attributes(self._describe_missing(outcome.missing, outcome))
         if span.is_recording():  # what records nothing has nothing to end, either
             try:

@@ -1,0 +1,133 @@
+"""Calls that a plug-in began, and that turned out to be calls to no tool: a client learns so from its server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from tooltel.call import current_call
+from tooltel.processors.spans import ToolSpanProcessor
+from tooltel.signals import Status
+from tooltel.testing import parse_samples
+
+if TYPE_CHECKING:
+    from tooltel import Tooltel
+    from tooltel.testing import Captured
+
+
+def search(tel: Tooltel) -> None:
+    """Let the catalog hold one tool."""
+
+    @tel.tool(owner="kb", risk="read", aliases=["search"], description="Search the knowledge base for one text.")
+    def kb_search() -> None: ...
+
+
+def labels(tel: Tooltel, metric: str) -> set[str]:
+    return {dict(labels).get("tool", "") for name, labels in parse_samples(tel.view) if name == metric}
+
+
+def test_it_is_a_drop_and_no_call(tel: Tooltel, seen: Captured) -> None:
+    search(tel)
+    call = tel.observe("kb_search", {"text": "x"}, call_id="c-1")
+    outcome = tel.not_found("kb_search", call=call)
+    assert [each.status for each in seen.outcomes] == [Status.NOT_FOUND]
+    assert (outcome.tool, outcome.call_id) == (None, "c-1")
+    assert seen.increase("tooltel_tool_not_found_total", reason="not_in_profile", requested="kb_search") == 1
+    assert not seen.increase("tooltel_tool_calls_total")
+    assert not seen.increase("gen_ai_execute_tool_duration_seconds_count")
+    assert current_call() is None
+
+
+def test_it_no_longer_counts_as_running(tel: Tooltel, seen: Captured) -> None:
+    search(tel)
+    call = tel.observe("kb_search")
+    assert seen.increase("tooltel_tool_calls_active", tool="kb_search") == 1
+    tel.not_found("kb_search", call=call)
+    assert seen.increase("tooltel_tool_calls_active", tool="kb_search") == 0
+
+
+def test_the_name_leaves_no_series_behind(tel: Tooltel, seen: Captured) -> None:
+    before = set(parse_samples(tel.view))
+    for number in range(300):
+        tel.not_found(f"made_up_{number}", call=tel.observe(f"made_up_{number}", {}))
+    assert {
+        key for key in set(parse_samples(tel.view)) - before if any("made_up" in value for _, value in key[1])
+    } == set()
+    assert not seen.increase("tooltel_label_overflow_total")
+    assert seen.increase("tooltel_tool_not_found_total", reason="unknown", requested="other") == 300
+
+
+def test_a_stranger_that_is_a_tool_after_all_is_counted_and_from_then_on_counts_as_running(
+    tel: Tooltel, seen: Captured
+) -> None:
+    tel.observe("stranger", {}).finish(1)
+    assert seen.increase("tooltel_tool_calls_total", tool="stranger", owner="unowned") == 1
+    call = tel.observe("stranger", {})
+    assert seen.increase("tooltel_tool_calls_active", tool="stranger") == 1
+    call.finish(1)
+    assert seen.increase("tooltel_tool_calls_active", tool="stranger") == 0
+
+
+def test_its_span_is_called_as_that_of_any_drop_and_ended(tel: Tooltel, seen: Captured) -> None:
+    tel.not_found("made_up", call=tel.observe("made_up", {}))
+    (span,) = seen.spans
+    assert span.name == "execute_tool"
+    assert span.attributes is not None
+    assert {key: span.attributes[key] for key in ("gen_ai.tool.name", "tool.outcome", "error.type")} == {
+        "gen_ai.tool.name": "made_up",
+        "tool.outcome": "not_found",
+        "error.type": "tool_not_found",
+    }
+
+
+def test_a_frameworks_span_keeps_its_name_and_is_the_frameworks_to_end(tel: Tooltel, seen: Captured) -> None:
+    span = TracerProvider().get_tracer("framework").start_span("tools/call made_up")
+    tel.not_found("made_up", call=tel.observe("made_up", {}, span=span))
+    assert span.is_recording()
+    assert getattr(span, "name", None) == "tools/call made_up"
+
+
+def test_what_the_one_inside_looked_for_in_vain_is_a_drop_of_the_one_outside(tel: Tooltel, seen: Captured) -> None:
+    client = tel.observe("made_up", {})
+    server = tel.observe("made_up", {})
+    tel.not_found("made_up", call=server)
+    client.conclude(Status.ERROR, "tool_error")
+    assert [each.status for each in seen.outcomes] == [Status.NOT_FOUND]
+    assert not seen.increase("tooltel_tool_calls_total")
+    assert len(seen.spans) == 1
+
+
+def test_a_call_seen_at_both_ends_of_a_connection_is_one_although_no_catalog_holds_it(
+    tel: Tooltel, seen: Captured
+) -> None:
+    client = tel.observe("stranger", {})
+    tel.observe("stranger", {}).finish({"answer": 42})
+    client.finish({"answer": 42})
+    assert seen.increase("tooltel_tool_calls_total") == 1
+
+
+def test_told_twice_it_is_one(tel: Tooltel, seen: Captured) -> None:
+    call = tel.observe("made_up", {})
+    tel.not_found("made_up", call=call)
+    tel.not_found("made_up", call=call)
+    assert len(seen.outcomes) == 1
+
+
+def test_a_frameworks_span_inside_a_call_that_a_plug_in_tells_of_is_not_counted_again(
+    tel: Tooltel, seen: Captured
+) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(ToolSpanProcessor(tel, SimpleSpanProcessor(exporter), count=True))
+    tracer = provider.get_tracer("framework")
+    call = tel.observe("stranger", {})
+    with tracer.start_as_current_span("tools/call stranger"):
+        pass
+    call.finish(1)
+    with tracer.start_as_current_span("tools/call another"):
+        pass
+    assert labels(tel, "tooltel_tool_calls_total") == {"stranger", "another"}
+    assert seen.increase("tooltel_tool_calls_total") == 2
