@@ -342,16 +342,18 @@ class Tooltel:
         *,
         call_id: str | None = None,
         span: Span | None = None,
+        session: Session | None = None,
         call: Observed | None = None,
     ) -> Outcome:
         """
         Record that the model asked for *requested*, which is no tool of this session; give what is known about it.
 
         `outcome.missing.reason` tells a rename from a hallucination, `outcome.missing.nearest` is the tool that was
-        probably meant. Any object is accepted; it is cleaned before it is kept. An observed *call* that turned out
-        to be one to no tool is ended by this, and counts as no call.
+        probably meant. Any object is accepted; it is cleaned before it is kept. *session* is a framework's
+        conversation, as in `observe`. An observed *call* that turned out to be one to no tool is ended by this, and
+        counts as no call.
         """
-        session = call.session if call is not None else (current_session() or self.services.session)
+        session = call.session if call is not None else (session or current_session() or self.services.session)
         missing = self._catalog.explain(requested, session.asked_profile)
         if call is not None:
             return call.missed(missing)

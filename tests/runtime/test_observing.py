@@ -40,6 +40,16 @@ def test_what_an_observed_call_calls_is_of_that_session_too(tel: Tooltel, seen: 
     assert (outer.origin.session_id, outer.parent) == ("s-1", None)
 
 
+def test_a_drop_is_of_the_session_that_it_is_given_and_names_the_call_that_it_was_asked_in(
+    tel: Tooltel, seen: Captured
+) -> None:
+    outer = tel.observe("agent_tool", {}, session=a_session(tel, "s-1"))
+    tel.not_found("kb_find", session=a_session(tel, "s-2", "sales"))
+    outer.finish(None)
+    drop = seen.outcomes[0]
+    assert (drop.origin.profile, drop.origin.session_id, drop.parent) == ("sales", "s-2", "agent_tool")
+
+
 def test_a_call_of_another_session_inside_a_call_still_names_its_parent(tel: Tooltel, seen: Captured) -> None:
     outer = tel.observe("agent_tool", {}, session=a_session(tel, "s-1"))
     inner = tel.observe("kb_search", {}, session=a_session(tel, "s-2", "sales"))
