@@ -58,8 +58,8 @@ class Environment(NamedTuple):
 
 ENVIRONMENTS = (
     Environment("adk-oldest", "adk", ("google-adk==1.18.0",), "tests/integrations/adk"),
-    Environment("adk-before-names", "adk", ("google-adk==2.8.0",), "tests/integrations/adk"),
-    Environment("adk-newest", "adk", ("google-adk==2.13.0",), "tests/integrations/adk"),
+    Environment("adk-before-names", "adk", ("google-adk[mcp]==2.8.0",), "tests/integrations/adk"),
+    Environment("adk-newest", "adk", ("google-adk[mcp]==2.13.0",), "tests/integrations/adk"),
 )
 
 
