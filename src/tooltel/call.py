@@ -110,6 +110,18 @@ def entered(session: Session, *, forget: Callable[[Hashable], None] | None = Non
             forget(session.key)
 
 
+@contextmanager
+def inside(call: Call) -> Iterator[None]:
+    """Let the block run inside a step of *call* that runs in another context: the server's end of a client's call."""
+    token = _current.set(call)
+    context_token = attach(call.context) if call.context is not None else None
+    try:
+        yield
+    finally:
+        if _reset(token) and context_token is not None:
+            detach(context_token)
+
+
 def _reset(token: Token[Call | Session | None]) -> bool:
     try:
         _current.reset(token)
@@ -260,7 +272,7 @@ class Call:
             self.session = call.session
             self.parent = call.tool.name
             if call.observed and call.tool.name == self.tool.name:  # a plug-in has counted this very call
-                self.services = services = call.absorbing(services)
+                self.services = services = call.absorbing(services, borrowed=self.borrowed)
         if services.payloads is not None:
             self.arguments = self._kept(binding.named(args, kwargs or {}))
         for component, opened in services.openers:
@@ -459,8 +471,8 @@ class Call:
     def _times(self) -> StreamTimes | None:
         return None
 
-    def absorbing(self, services: Services) -> Services:
-        """The services of a wrapper inside this call, where this call is an observed one."""
+    def absorbing(self, services: Services, *, borrowed: bool) -> Services:
+        """The services of a call that is this one seen again, where this call is an observed one."""
         raise NotImplementedError
 
     def _judge(self, error: BaseException, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> Verdict:

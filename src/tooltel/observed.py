@@ -14,6 +14,7 @@ from tooltel.signals import (
     ERROR_CANCELLED,
     ERROR_INVALID,
     ERROR_NOT_FOUND,
+    ERROR_OUTPUT,
     ERROR_REFUSED,
     ERROR_TOOL,
     Component,
@@ -33,6 +34,7 @@ R = TypeVar("R")
 
 # What only the one who runs the tool can know; the tool itself just saw that it was called off.
 _NO_MEMORY: Final = Repeats(sessions=0)
+_IN_RESULT: Final = frozenset({ERROR_TOOL, ERROR_OUTPUT})
 _FROM_OUTSIDE: Final = frozenset({Status.TIMEOUT, Status.REFUSED, Status.INVALID_ARGUMENTS})
 
 
@@ -69,13 +71,15 @@ class Observed(Call):
         if outer is not None:
             self.parent = outer.tool.name
 
-    def absorbing(self, services: Services) -> Services:
-        """The services of a wrapper inside this call: it records nowhere but here."""
+    def absorbing(self, services: Services, *, borrowed: bool) -> Services:
+        """The services of a wrapper inside this call: it records nowhere but here, and on a span of a framework's."""
+        recorders = services.fan_out.recorders if borrowed else ()
+        spans = tuple(recorder for recorder in recorders if recorder[0] is Component.SPANS)
         inner = Services(
             clock=services.clock,
             guard=services.guard,
-            fan_out=FanOut(services.guard, ((Component.RECORDER, self._absorb),)),
-            openers=(),
+            fan_out=FanOut(services.guard, ((Component.RECORDER, self._absorb), *spans)),
+            openers=tuple(opener for opener in services.openers if borrowed and opener[0] is Component.SPANS),
             repeats=_NO_MEMORY,  # this call takes note of its arguments itself
             session=services.session,
         )
@@ -167,5 +171,5 @@ def _is_known_inside(said: Verdict, seen: Outcome) -> bool:
     if said.status in _FROM_OUTSIDE:
         return False
     if seen.status is Status.OK:  # the framework may read an error in what the tool gave, by a rule of its own
-        return said is not OK and said.error_type != ERROR_TOOL
+        return said is not OK and said.error_type not in _IN_RESULT
     return True

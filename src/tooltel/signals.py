@@ -111,11 +111,14 @@ ERROR_NOT_FOUND: Final = "tool_not_found"
 ERROR_INVALID: Final = "invalid_arguments"
 ERROR_REFUSED: Final = "refused"
 ERROR_TOOL: Final = "tool_error"
+ERROR_OUTPUT: Final = "invalid_output"  # the result is not of the schema that the tool declared for it
 ERROR_CANCELLED: Final = "cancelled"
 ERROR_ABANDONED: Final = "abandoned"
 
-# A value of the label `policy`, beside those that tools name: a person was asked, and said no.
-POLICY_CONFIRMATION: Final = "confirmation"
+# Values of the label `policy`, beside those that tools name.
+POLICY_CONFIRMATION: Final = "confirmation"  # a person was asked, and said no
+POLICY_AUTHORIZATION: Final = "authorization"  # whoever called may not
+POLICY_MIDDLEWARE: Final = "middleware"  # another part of the agent answered in the tool's place, with an error
 
 
 class Component(StrEnum):

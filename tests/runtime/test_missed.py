@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextvars import Context
 from typing import TYPE_CHECKING
 
+from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tooltel.call import current_call
+from tooltel.call import current_call, current_session, inside
 from tooltel.processors.spans import ToolSpanProcessor
 from tooltel.signals import Status
 from tooltel.testing import parse_samples
 
 if TYPE_CHECKING:
     from tooltel import Tooltel
+    from tooltel.observed import Observed
     from tooltel.testing import Captured
 
 
@@ -131,3 +134,37 @@ def test_a_frameworks_span_inside_a_call_that_a_plug_in_tells_of_is_not_counted_
         pass
     assert labels(tel, "tooltel_tool_calls_total") == {"stranger", "another"}
     assert seen.increase("tooltel_tool_calls_total") == 2
+
+
+def test_the_frameworks_span_of_a_call_seen_from_inside_another_is_tagged_too(tel: Tooltel, seen: Captured) -> None:
+    span = TracerProvider().get_tracer("framework").start_span("tools/call stranger")
+    client = tel.observe("stranger", {})
+    tel.observe("stranger", {}, span=span).reject()
+    client.conclude(Status.ERROR, "tool_error")
+    assert (getattr(span, "attributes", None) or {})["tool.outcome"] == "invalid_arguments"
+    assert [each.status for each in seen.outcomes] == [Status.INVALID_ARGUMENTS]
+    assert len(seen.spans) == 1
+
+
+def test_a_result_that_breaks_its_schema_is_the_clients_to_tell(tel: Tooltel, seen: Captured) -> None:
+    client = tel.observe("stranger", {})
+    tel.observe("stranger", {}).finish({"n": "bad"})
+    client.conclude(Status.ERROR, "invalid_output")
+    assert [(each.status, each.error_type) for each in seen.outcomes] == [(Status.ERROR, "invalid_output")]
+
+
+def test_a_call_can_be_seen_from_inside_where_no_context_was_carried(tel: Tooltel, seen: Captured) -> None:
+    def serve(client: Observed) -> None:
+        assert current_call() is None
+        with inside(client):
+            tel.observe("stranger", {}).finish(1)
+            with trace.get_tracer("tool").start_as_current_span("query"):
+                parents.append(trace.get_current_span().get_span_context().trace_id)
+
+    parents: list[int] = []
+    client = tel.observe("stranger", {})
+    Context().run(serve, client)
+    client.finish(1)
+    assert len(seen.outcomes) == 1
+    assert parents == [span.context.trace_id for span in seen.spans if span.context]
+    assert (current_call(), current_session()) == (None, None)
