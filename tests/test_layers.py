@@ -26,7 +26,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("loading",),  # of a catalog, and the assertion that it and its declarations are fine
     ("call", "starting"),  # its life: it asks what was repeated and hands its outcome to the fan-out
     ("awaiting",),  # a call whose result is still to come, which a shell hands on
-    ("artifacts", "boundary", "match", "observed", "processors", "wrap"),
+    ("artifacts", "boundary", "match", "observed", "wrap"),
+    ("processors",),  # of logs: what a line tells of a drop is judged by the signatures
     ("recorders", "wrapping"),  # a log event carries the same keys as an enriched line; a decision ends in a shell
     ("declaring", "exposition"),  # what is shown of the recorders' series
     ("runtime", "sidecar"),

@@ -119,6 +119,7 @@ ERROR_ABANDONED: Final = "abandoned"
 POLICY_CONFIRMATION: Final = "confirmation"  # a person was asked, and said no
 POLICY_AUTHORIZATION: Final = "authorization"  # whoever called may not
 POLICY_MIDDLEWARE: Final = "middleware"  # another part of the agent answered in the tool's place, with an error
+POLICY_FILTER: Final = "filter"  # the host did not offer the tool to the model in this turn
 
 
 class Component(StrEnum):

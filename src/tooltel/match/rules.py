@@ -1,0 +1,89 @@
+"""A Rule: what one framework writes at one moment, and what must be known beside the text for it to count."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tooltel.signals import Status
+
+LITERAL: Final = re.compile(rb"[A-Za-z _.:-]{4,}")  # characters that no JSON encoder escapes
+
+
+class Needs(StrEnum):
+    """What a record must show beside its text."""
+
+    NOTHING = "nothing"  # the text alone decides; a logger, where one is known, must still be the rule's
+    LEVEL = "level"  # where the logger is not known, the level
+    LOGGER = "logger"
+    FRAMEWORK = "framework"  # the reader was told whose log it is
+    BARE = "bare"  # a line without logger and level: the one of a stack trace that names the exception
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    One entry of the signature table.
+
+    `loggers` are exact names or prefixes (`google_adk.*`), empty for any; Java ones match abbreviated, too. `levels`
+    are the levels that count, empty for all. Every line that matches holds `literal`. `pattern` is tried at the start
+    of the message; its group `name` is the tool's or the requested name, and `fields` are argument names. `second` is
+    tried at the start of the line after. `is_partial` says that the name lacks its beginning, and `is_unlisted` that
+    the line is also written for tools that are there: then it counts only for names that the profile does not hold.
+    `times` is how often the framework writes the line for one call.
+    """
+
+    id: str
+    framework: str
+    moment: Status
+    literal: bytes
+    pattern: re.Pattern[str]
+    loggers: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    second: re.Pattern[str] | None = None
+    needs: Needs = Needs.NOTHING
+    is_partial: bool = False
+    is_unlisted: bool = False
+    times: int = 1
+
+    @property
+    def decides(self) -> bool:
+        """Whether the text alone decides."""
+        return self.needs is Needs.NOTHING
+
+    def takes_logger(self, logger: str | None, level: str | None = None, *, framework: str | None = None) -> bool:
+        """Whether a record of *logger* and *level* (None: not known) can be this rule's, whatever its text."""
+        if self.needs is Needs.FRAMEWORK and framework != self.framework:
+            return False
+        if level is not None and self.levels and level not in self.levels:
+            return False
+        if self.needs is Needs.BARE:
+            return logger is None and level is None
+        if logger is not None:
+            return not self.loggers or any(is_logger(logger, wanted) for wanted in self.loggers)
+        if self.needs is Needs.LOGGER:
+            return False
+        return level is not None if self.needs is Needs.LEVEL else True
+
+
+def is_logger(seen: str, wanted: str) -> bool:
+    """
+    Whether *seen* is the logger *wanted*, or below the prefix `wanted.*`.
+
+    A Java class may be shortened: from the left to first letters (logback), or to its last parts (log4j).
+    """
+    if wanted.endswith(".*"):
+        return seen.startswith(wanted[:-1]) or seen == wanted[:-2]
+    if seen == wanted:
+        return True
+    full, parts = wanted.split("."), seen.split(".")
+    if full[-1] != parts[-1] or not full[-1][:1].isupper():
+        return False
+    if len(parts) < len(full):
+        return parts == full[-len(parts) :]
+    return len(parts) == len(full) and all(
+        part and whole.startswith(part) for whole, part in zip(full, parts, strict=True)
+    )

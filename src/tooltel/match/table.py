@@ -1,0 +1,63 @@
+"""The signature table: every framework's rules, read from the data files beside the code when first asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+import tomli
+
+from tooltel.match.rules import Needs, Rule
+from tooltel.signals import Status
+
+FRAMEWORKS: Final = (
+    "google-adk",
+    "google-adk-java",
+    "google-adk-go",
+    "google-adk-js",
+    "agno",
+    "anthropic",
+    "autogen",
+    "fastmcp",
+    "haystack-ai",
+    "langchain4j",
+    "mcp",
+    "openai-agents",
+    "semantic-kernel",
+    "spring-ai",
+    "strands-agents",
+    "vercel-ai",
+)
+_PART: Final = resources.files(__package__) / "frameworks"
+
+
+@cache
+def builtin_rules() -> tuple[Rule, ...]:
+    """Every framework's rules, in the order in which they are tried."""
+    return tuple(rule for framework in FRAMEWORKS for rule in _read(framework))
+
+
+def _read(framework: str) -> list[Rule]:
+    text = (_PART / f"{framework}.toml").read_text(encoding="utf-8")
+    return [_rule(framework, entry) for entry in tomli.loads(text)["rules"]]
+
+
+def _rule(framework: str, entry: Mapping[str, Any]) -> Rule:
+    second = entry.get("second")
+    return Rule(
+        id=f"{framework}.{entry['id']}",
+        framework=framework,
+        moment=Status(entry["moment"]),
+        literal=entry["literal"].encode("ascii"),
+        pattern=re.compile(entry["pattern"], re.DOTALL),
+        loggers=tuple(entry.get("loggers", ())),
+        levels=tuple(entry.get("levels", ())),
+        second=re.compile(second, re.DOTALL) if second is not None else None,
+        needs=Needs(entry.get("needs", Needs.NOTHING)),
+        is_partial=entry.get("is_partial", False),
+        is_unlisted=entry.get("is_unlisted", False),
+        times=entry.get("times", 1),
+    )
