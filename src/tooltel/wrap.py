@@ -60,6 +60,8 @@ def _dressed(shell: Callable[..., Any], fn: Callable[..., Any], binding: Binding
     shell.__annotations__ = {}  # the shell's own say nothing of the tool
     if inspect.isroutine(fn):
         functools.update_wrapper(shell, fn)
+        if sys.version_info >= (3, 14) and getattr(fn, "__annotate__", None) is None:
+            shell.__annotations__ = getattr(fn, "__annotations__", {})  # written as strings, they are not copied there
     else:
         _dress_as_object(shell, fn, binding.tool.name)
     if binding.alias:

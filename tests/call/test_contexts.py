@@ -172,7 +172,7 @@ def test_a_bare_thread_has_no_session_and_propagate_gives_it_this_ones(
 
 
 def test_what_propagate_gives_can_run_many_times_and_at_once(tel: Tooltel, seen: Captured) -> None:
-    ready = threading.Barrier(4)
+    ready = threading.Barrier(4, timeout=30)
 
     @tel.tool(owner="desk")
     def tell_where() -> Any:

@@ -81,7 +81,7 @@ def test_each_is_settled_once_though_many_threads_catch_up(tel: Tooltel, seen: C
     assert len(seen.outcomes) == 200
 
 
-@pytest.mark.parametrize("what", ["wrapping", "scraping", "calling"])
+@pytest.mark.parametrize("what", ["wrapping", "calling", pytest.param("scraping", marks=pytest.mark.slow)])
 def test_a_collection_at_any_moment_never_locks_up(what: str) -> None:
     """Each round, one allocation later: also while this thread holds the lock of the very metric to be counted."""
     tel = Tooltel(Catalog(house=HouseRules(levels={"description": Level.OFF}), open=True), registry=CollectorRegistry())

@@ -229,7 +229,7 @@ def test_an_idempotent_replay_and_a_call_stopped_before_any_effect_are_no_repeat
 def test_equal_calls_that_run_at_the_same_time_are_one_and_its_repeats(
     tel: Tooltel, seen: Captured, refund: Refund
 ) -> None:
-    ready = threading.Barrier(4)
+    ready = threading.Barrier(4, timeout=30)
 
     def work() -> None:
         ready.wait()

@@ -79,7 +79,7 @@ def test_a_tool_of_the_old_one_can_be_wrapped_for_the_new_one() -> None:
 
 
 def test_many_threads_that_configure_at_once_leave_one() -> None:
-    ready = threading.Barrier(4)
+    ready = threading.Barrier(4, timeout=30)
     made = []
 
     def configure() -> None:

@@ -119,8 +119,8 @@ class Load:
     def __init__(self) -> None:
         self.tel, self.plain, self.slow = make()
         self.first = PER_WORKER // 5 // SESSION * SESSION
-        self.paused = threading.Barrier(WORKERS + 2)  # and this thread
-        self.go_on = threading.Barrier(WORKERS + 2)
+        self.paused = threading.Barrier(WORKERS + 2, timeout=200)  # and this thread
+        self.go_on = threading.Barrier(WORKERS + 2, timeout=200)
         targets = [self.work] * WORKERS + [self.loop]
         self.threads = [threading.Thread(target=target) for target in targets]
 
