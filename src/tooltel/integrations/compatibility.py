@@ -117,7 +117,87 @@ ADK: Final = _rows(
     },
 )
 
-ROWS: Final[tuple[Row, ...]] = (*ADK,)
+_ARGUMENTS: Final = "on_tool_validate_error: a structural rejection, with the arguments that pydantic names"
+PYDANTIC_AI: Final = _rows(
+    "pydantic-ai",
+    ("1.71.0", "1.107.10", "2.0.0", "2.68.0"),
+    {
+        Moment.CALL: "wrap_tool_execute: judged by the shape of the result",
+        Moment.UNKNOWN: "after_model_request: the names in the response, against the tools of the request",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs and on spans, never a label",
+        Moment.COERCED: Unseen(
+            "pydantic converts the string, and the tool runs: no hook tells of it; "
+            "the raw arguments are handed in, for the check against the schema"
+        ),
+        Moment.MISTYPED: _ARGUMENTS,
+        Moment.MISSING: _ARGUMENTS,
+        Moment.EXTRA: _ARGUMENTS,
+        Moment.WRONG_CASE: _ARGUMENTS,
+        Moment.NULL: _ARGUMENTS,
+        Moment.MALFORMED: "on_tool_validate_error: a structural rejection that names no argument",
+        Moment.DOMAIN: "ModelRetry of a tool or its args_validator, tooltel.Rejected, or a result with errors",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, or an approval that a person denied "
+        "(told by after_node_run, which a bare `async for` over the nodes calls since 2.2x only)",
+        Moment.CRASH: "wrap_tool_execute with the exception, which ends the run; calls beside it are cancelled",
+        Moment.TIMEOUT: "a TimeoutError, also where the framework made a retry of it (`Tool(timeout=...)`)",
+        Moment.CANCELLED: "wrap_tool_execute with the cancellation; a call that the tool puts off counts as cancelled",
+        Moment.PARALLEL: "each call of a response has hooks of its own, and a task of its own",
+        Moment.ALIAS: "a tool under its old name, or with redirect_aliases=True any alias whose tool is offered",
+        Moment.STREAM: "the same hooks: run_stream, event_stream_handler and iter; not in realtime sessions",
+        Moment.DECLARATIONS: "after_model_request: the function and output tools of the request",
+        Moment.SESSION: "the conversation's id (before 1.89 the run's), or that of the block around the run",
+        Moment.AGENT: "the name of the agent that calls, sub-agents included; before 1.76 as told by agent=",
+        Moment.CALL_ID: "the id of the tool call, pydantic-ai's own where the model gave none",
+    },
+)
+
+_BY_WITNESS: Final = "a structural rejection, with the arguments that pydantic names, by a callback beside the host's"
+_NO_HOOK: Final = "no hook tells of it; the raw arguments are handed in, for the check against the schema"
+_LANGGRAPH: Final[Mapping[Moment, str]] = {
+    Moment.CALL: "wrap_tool_call and awrap_tool_call: judged by the shape of the result, where its message is JSON",
+    Moment.UNKNOWN: "wrap_tool_call with no tool, and no tool ran",
+    Moment.EMPTY: "as an unknown name, with the reason `empty`",
+    Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+    Moment.HOSTILE: "as an unknown name; cleaned and cut in logs and on spans, never a label",
+    Moment.COERCED: Unseen(f"pydantic converts the string, and the tool runs: {_NO_HOOK}"),
+    Moment.MISTYPED: _BY_WITNESS,
+    Moment.MISSING: _BY_WITNESS,
+    Moment.EXTRA: Unseen(f"langchain-core drops the argument in silence, and the tool runs: {_NO_HOOK}"),
+    Moment.WRONG_CASE: _BY_WITNESS,
+    Moment.NULL: _BY_WITNESS,
+    Moment.MALFORMED: Unseen("such a call is kept apart in the model's message, and never reaches a ToolNode"),
+    Moment.DOMAIN: "ToolException, handled or not, tooltel.Rejected, or a result with status and errors",
+    Moment.REFUSED: "tooltel.Refused, or a result with status and policy",
+    Moment.CRASH: "the exception itself, also where the ToolNode makes a message of it; a message with status error",
+    Moment.TIMEOUT: "a TimeoutError of the tool's; a step_timeout of the graph is seen as a cancellation",
+    Moment.CANCELLED: "awrap_tool_call with the cancellation; a call that an interrupt puts off counts as cancelled",
+    Moment.PARALLEL: "each call of a message is wrapped by itself, in a thread or a task of its own",
+    Moment.ALIAS: "a tool under its old name, or with redirect_aliases=True any alias whose tool the ToolNode has "
+    "(langgraph-prebuilt 1.0.12 and later)",
+    Moment.STREAM: "the same hooks, whatever is streamed",
+    Moment.DECLARATIONS: Unseen("a ToolNode has no part in the request to the model; hand them to tel.declared"),
+    Moment.SESSION: "the config's thread_id, or the id of the block around the run",
+    Moment.AGENT: "the name that the agent was made with, or as told by agent=",
+    Moment.CALL_ID: "the id of the tool call",
+}
+LANGGRAPH: Final = _rows("langgraph", ("1.0.0", "1.2.24"), _LANGGRAPH)
+LANGCHAIN: Final = _rows(
+    "langchain",
+    ("1.0.0", "1.5.2"),
+    {
+        **_LANGGRAPH,
+        Moment.MALFORMED: "wrap_model_call: the invalid_tool_calls of the answer, a structural rejection or a drop",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, another middleware that answers in the tool's "
+        "place, or a person who denied (told when the model is asked next; a run that ends there tells nothing)",
+        Moment.ALIAS: "a tool under its old name, or with redirect_aliases=True any alias whose tool the agent has",
+        Moment.DECLARATIONS: "the tools that the chat model is called with, after every middleware's say",
+        Moment.AGENT: "the name that create_agent was given, sub-agents included; before 1.2 as told by agent=",
+    },
+)
+
+ROWS: Final[tuple[Row, ...]] = (*ADK, *PYDANTIC_AI, *LANGCHAIN, *LANGGRAPH)
 
 
 def rows_of(framework: str) -> dict[Moment, Row]:
