@@ -29,6 +29,15 @@ def keep_open(result: Any, call: Call) -> Any:
     A future comes back itself: its owner may cancel it, or compare it by identity. A coroutine comes back driven by
     another one of its name; any other awaitable behind a stand-in that is of its class and does what it does.
     """
+    try:
+        return _kept_open(result, call)
+    except Exception as error:  # noqa: BLE001 - an object may be of any class, and a class of any metaclass
+        call.services.guard.contain(Component.CALL, error)
+        call.settle()
+        return result
+
+
+def _kept_open(result: Any, call: Call) -> Any:
     if inspect.iscoroutine(result):
         driven = _driven(result, _Pending(call))
         for name in ("__name__", "__qualname__"):  # by them Python warns of a coroutine that nobody awaits
@@ -42,25 +51,26 @@ def keep_open(result: Any, call: Call) -> Any:
             result.add_done_callback(functools.partial(_future_done, call))
         return result
     kind: Any = type(result)
-    try:
-        return _stand_in_class(kind)(result, _Pending(call))
-    except Exception as error:  # noqa: BLE001 - a class may be of any metaclass
-        call.services.guard.contain(Component.CALL, error)
-        call.settle()
-        return result
+    return _stand_in_class(kind)(result, _Pending(call))
 
 
 class _Pending:
-    """Holds a call until its result is awaited; where that never happens, the call was abandoned."""
+    """
+    Holds a call until its result is awaited.
 
-    __slots__ = ("call",)
+    Where that never happens, the call was abandoned; but where the result `served` in another way, as a client that
+    also can be awaited, it was all that the tool had to give.
+    """
+
+    __slots__ = ("call", "served")
 
     def __init__(self, call: Call) -> None:
         self.call = call
+        self.served = False
 
     def __del__(self) -> None:
         if self.call.is_open and not sys.is_finalizing():
-            self.call.settle(GeneratorExit())
+            self.call.settle(None if self.served else GeneratorExit())
 
 
 async def _driven(awaitable: Any, pending: _Pending) -> Any:
@@ -106,21 +116,29 @@ class _StandIn:
         return _driven(self.__inner, pending).__await__()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__inner, name)
+        return getattr(_serving(self), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.__inner, name, value)
+        setattr(_serving(self), name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(self.__inner, name)
+        delattr(_serving(self), name)
 
     def __dir__(self) -> list[str]:
         return dir(self.__inner)
 
 
+def _serving(stand_in: Any) -> Any:
+    """The awaitable, which is asked for something that it also can do."""
+    pending = stand_in._StandIn__pending  # noqa: SLF001 - a friend of the class
+    if pending is not None:
+        pending.served = True
+    return stand_in._StandIn__inner  # noqa: SLF001
+
+
 def _used(stand_in: Any) -> Any:
     """The awaitable, which is used in another way than by awaiting it."""
-    pending = stand_in._StandIn__pending  # noqa: SLF001 - a friend of the class
+    pending = stand_in._StandIn__pending  # noqa: SLF001
     if pending is not None:
         object.__setattr__(stand_in, "_StandIn__pending", None)
         pending.call.settle()

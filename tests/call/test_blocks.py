@@ -91,6 +91,15 @@ def test_a_block_that_is_never_entered_is_no_call(tel: Tooltel, seen: Captured) 
     assert (seen.outcomes, seen.increases()) == ([], {})
 
 
+def test_a_block_is_one_call_and_says_so_when_it_is_entered_again(tel: Tooltel, seen: Captured) -> None:
+    block = tel.call("order_refund")
+    with block:
+        pass
+    with pytest.raises(RuntimeError, match=r"'order_refund' happens once: make another with tel\.call\(\)"), block:
+        pass
+    assert len(seen.outcomes) == 1
+
+
 def test_blocks_nest_as_calls_do(tel: Tooltel, seen: Captured) -> None:
     with tel.call("order_refund"), tel.call("order_lookup"):
         pass

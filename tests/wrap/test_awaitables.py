@@ -11,12 +11,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from tooltel import Catalog, HouseRules, Outcome, Tooltel
 from tooltel.call import current_call
+from tooltel.errors import Level
 from tooltel.signals import Status
 
 if TYPE_CHECKING:
-    from tooltel import Tooltel
     from tooltel.testing import Captured, FakeClock
 
 Work = Callable[[], Coroutine[Any, Any, Any]]
@@ -346,6 +348,54 @@ def test_what_can_do_more_than_be_awaited_works_in_every_way(tel: Tooltel, seen:
 
     asyncio.run(main())
     assert [outcome.status for outcome in seen.outcomes] == [Status.OK, Status.OK]
+
+
+def test_a_client_that_can_also_be_awaited_is_no_abandoned_call_when_it_is_used(tel: Tooltel, seen: Captured) -> None:
+    """As those of some databases: to await one is to connect it, and it connects by itself when it is used."""
+
+    class Client:
+        def __await__(self) -> Generator[Any, Any, Client]:
+            yield from asyncio.sleep(0).__await__()
+            return self
+
+        def get(self, key: str) -> str:
+            return f"value of {key}"
+
+    def connect() -> Client:
+        return Client()
+
+    client = tel.tool(connect, name="client_connect", owner="desk")()
+    assert client.get("a") == "value of a"
+    del client
+    gc.collect()
+    assert [outcome.status for outcome in seen.outcomes] == [Status.OK]
+
+
+def test_an_awaitable_that_fights_being_looked_at_comes_back_itself() -> None:
+    class Fighting:
+        @property  # type: ignore[misc]  # mypy knows it as an attribute
+        def __class__(self) -> Any:
+            raise RuntimeError("asked for its class")
+
+        def __await__(self) -> Generator[Any, Any, str]:
+            yield from asyncio.sleep(0).__await__()
+            return "done"
+
+    catalog = Catalog(house=HouseRules(levels={"description": Level.OFF}), open=True)
+    outcomes: list[Outcome] = []
+    tel = Tooltel(catalog, registry=CollectorRegistry(), recorders=[outcomes.append])
+    fighting = Fighting()
+
+    def order_lookup() -> Fighting:
+        return fighting
+
+    async def main() -> str:
+        pending = tel.tool(order_lookup, owner="desk")()
+        assert pending is fighting
+        return await pending
+
+    assert asyncio.run(main()) == "done"
+    assert [outcome.status for outcome in outcomes] == [Status.OK]
 
 
 def test_a_coroutine_of_a_librarys_own_class_can_become_a_task(tel: Tooltel, seen: Captured) -> None:

@@ -249,7 +249,10 @@ def test_what_is_thrown_in_may_be_handled_by_the_tool(tel: Tooltel, seen: Captur
     error = KeyError("from the consumer")
     assert stream.throw(error) is error
     assert list(stream) == [1, 2]
-    assert only(seen).status is Status.OK
+    outcome = only(seen)
+    assert outcome.status is Status.OK
+    assert outcome.stream is not None
+    assert outcome.stream.items == 4, "what it yields in answer is an item, too"
 
 
 def test_what_is_thrown_in_and_not_handled_ends_the_call_and_comes_back_itself(
