@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("text",),  # cleaning of hostile text, bounded by the table's lengths
     ("catalog", "promql", "settings"),
     ("outcome",),
-    ("declarations", "misfits", "recording", "redact", "repeats"),
+    ("declarations", "drops", "misfits", "recording", "redact", "repeats"),
     ("loading",),  # of a catalog, and the assertion that it and its declarations are fine
     ("call", "starting"),  # its life: it asks what was repeated and hands its outcome to the fan-out
     ("awaiting",),  # a call whose result is still to come, which a shell hands on

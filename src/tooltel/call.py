@@ -23,6 +23,7 @@ from opentelemetry.context import attach, detach, get_current
 
 from tooltel import late
 from tooltel import outcome as outcomes
+from tooltel.drops import Teller
 from tooltel.misfits import find_misfits, was_raised_by_calling
 from tooltel.outcome import Fault, Origin, Outcome, StreamTimes, Verdict
 from tooltel.repeats import Repeats, fingerprint
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from tooltel.catalog import Tool
+    from tooltel.drops import Drops
     from tooltel.recording import FanOut, Guard
     from tooltel.redact import Payloads
 
@@ -133,7 +135,7 @@ def _reset(token: Token[Call | Session | None]) -> bool:
 class Services:
     """What a call needs from its runtime. Attributes are read at each call, so they may be swapped."""
 
-    __slots__ = ("clock", "fan_out", "guard", "keys", "openers", "payloads", "publish", "repeats", "session")
+    __slots__ = ("clock", "drops", "fan_out", "guard", "keys", "openers", "payloads", "publish", "repeats", "session")
 
     def __init__(
         self,
@@ -153,7 +155,18 @@ class Services:
         self.repeats = repeats
         self.session = session
         self.keys: Mapping[str, str] = {}
+        self.drops: Drops | None = None  # None: nobody reads the log, so that each drop is told once
         self.payloads: Payloads | None = None  # None: nothing is kept of arguments and results
+
+    def publish_drop(self, outcome: Outcome) -> Outcome:
+        """Publish *outcome*, a drop that a hook saw; where a log line told of it before, it is not counted again."""
+        missing = outcome.missing
+        if self.drops is None or missing is None or self.drops.is_new(missing.requested, Teller.HOOK):
+            self.publish(outcome)
+            return outcome
+        told = outcome._replace(missing=missing._replace(is_counted=True))
+        self.fan_out.close(told)
+        return told
 
 
 class Binding:

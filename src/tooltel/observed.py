@@ -137,7 +137,7 @@ class Observed(Call):
         )  # fmt: skip
         if self.is_open:
             self.is_open = False
-            self.services.publish(outcome)
+            return self.services.publish_drop(outcome)
         return outcome
 
     def _end(self, verdict: Verdict) -> None:

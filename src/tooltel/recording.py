@@ -87,6 +87,12 @@ class FanOut:
         if failed:
             self.contain(failed)
 
+    def close(self, outcome: Outcome) -> None:
+        """Let what was opened for *outcome* be closed, which was counted before: its span, and its running call."""
+        wanted = (Component.METRICS,) if outcome.span is None else (Component.METRICS, Component.SPANS)
+        only = tuple(each for each in self.recorders if each[0] in wanted)
+        FanOut(self.guard, only).publish(outcome)
+
     def contain(self, failed: Iterable[tuple[Component, Exception]]) -> None:
         """Contain what recorders raised, once all of them have had their outcome."""
         for component, failure in failed:

@@ -361,8 +361,7 @@ class Tooltel:
             Status.NOT_FOUND, None, session.origin, error_type=signals.ERROR_NOT_FOUND, parent=_parent_name(),
             call_id=None if call_id is None else clean(call_id), missing=missing, span=span, borrowed=span is not None,
         )  # fmt: skip
-        self.services.publish(outcome)
-        return outcome
+        return self.services.publish_drop(outcome)
 
     def declared(self, profile: str, declarations: Iterable[Any]) -> None:
         """
@@ -496,6 +495,8 @@ class Tooltel:
         self._metrics.forget_children()
         if not is_multiprocess():
             self._metrics.on_first_use = self._warn_of_fork
+        if self.services.drops is not None:
+            self.services.drops.forked()
 
     def _warn_of_fork(self) -> None:
         self._metrics.on_first_use = None

@@ -524,3 +524,4 @@ KEY_BUDGET: Final = "budget_chars"
 
 LOGGER: Final = "tooltel"  # name of the standard library's logger, where structlog is not configured
 SCOPE: Final = "tooltel"  # name of the tracer
+KEY_COUNTED: Final = "tool.counted"  # on a record of somebody else's: it told of a drop, which was counted

@@ -180,13 +180,18 @@ class Signature:
 
 
 class Missing(NamedTuple):
-    """Why a call reached no tool. `requested` is cleaned; `known` says that it is a name of the catalog."""
+    """
+    Why a call reached no tool. `requested` is cleaned; `known` says that it is a name of the catalog.
+
+    `is_counted` says that a log line told of the same drop before, and that it was counted then.
+    """
 
     requested: str
     reason: signals.Reason
     known: bool
     owner: str
     nearest: str | None = None
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

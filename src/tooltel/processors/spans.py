@@ -146,7 +146,7 @@ class ToolSpanProcessor(SpanProcessor):
         if name is None:
             return span
         if self._count and not self._was_inside(span) and signals.OUTCOME not in attributes:
-            self.tel.services.publish(self._outcome(span, name))
+            self.tel.services.publish_drop(self._outcome(span, name))
         if self._key(signals.OWNER) in attributes:
             return span
         return _copied(span, {**attributes, **self._tags(name)})

@@ -1,7 +1,8 @@
-"""A structlog processor: every log line emitted inside a call tells whose tool it is about."""
+"""Structlog processors: every line emitted inside a call tells whose tool it is about, and a line of a drop counts."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,13 @@ from opentelemetry.trace import INVALID_SPAN, get_current_span
 
 from tooltel import signals
 from tooltel.call import Call, current_call, current_session
+from tooltel.drops import Teller
 from tooltel.text import clean
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
+
+    from tooltel.processors.watching import Watched
 
 
 def add_tool_context(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -78,3 +82,44 @@ def trace_ids_of(span: Span | None) -> tuple[str, str]:
     if not context.is_valid:
         return ("", "")
     return (f"{context.trace_id:032x}", f"{context.span_id:016x}")
+
+
+class DropCounter:
+    """
+    A structlog processor that counts the drops that only a log shows; it changes no event.
+
+    Put it beside `add_tool_context`, before the renderer. Records of the standard library that structlog formats
+    (`foreign_pre_chain`) count once, whether a LogFilter saw them or not.
+    """
+
+    def __init__(self, tel: Watched) -> None:
+        from tooltel.processors.watching import watch_of  # late: its signatures are read from files
+
+        self._tel = tel
+        self._watch = watch_of(tel)
+
+    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        """Give *event* as it is. Never raises."""
+        try:
+            if signals.OUTCOME not in event:  # else an event of ours
+                self._see(logger, method, event)
+        except Exception as error:  # noqa: BLE001 - inside the host's logging
+            self._tel.guard.contain(signals.Component.LOGS, error)
+        return event
+
+    def _see(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> None:
+        from tooltel.match import Record
+        from tooltel.processors.stdlib import see_record
+        from tooltel.processors.watching import level_named
+
+        record = event.get("_record")
+        if isinstance(record, logging.LogRecord):
+            if self._watch.wants(record.name, record.levelname):
+                see_record(self._watch, record)
+            return
+        name = event.get("logger") or getattr(logger, "name", None)
+        name = name if isinstance(name, str) else None
+        level = level_named(event.get("level") or method)
+        message = event.get("event")
+        if isinstance(message, str) and self._watch.wants(name, level):
+            self._watch.see(Record(message, name, level), Teller.STRUCTLOG)

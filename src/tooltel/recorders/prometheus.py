@@ -251,7 +251,7 @@ class PrometheusRecorder:
             else:
                 mine.active.dec()
         if tool is None:
-            if outcome.missing is not None:
+            if outcome.missing is not None and not outcome.missing.is_counted:
                 self._count_missing(outcome.missing, outcome.origin.profile)
             return
         if mine is None:
