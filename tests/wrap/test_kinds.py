@@ -176,6 +176,7 @@ def test_builtins_and_what_is_written_in_c_can_be_tools(
     assert wrapped(*args) == result
     assert capsys.readouterr().out in ("", "\n")
     assert signature_of(wrapped) == signature_of(fn)
+    assert "args" not in wrapped.__annotations__, "the shell's own say nothing of the tool"
 
 
 def signature_of(fn: Callable[..., Any]) -> inspect.Signature | str:

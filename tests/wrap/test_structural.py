@@ -276,3 +276,22 @@ def test_a_decorator_that_fills_in_arguments_leaves_the_tools_own_error_an_error
     with pytest.raises(TypeError, match="concatenate"):
         order_lookup("o-1")
     assert seen.outcomes[0].status is Status.ERROR
+
+
+def test_a_tool_that_calls_itself_wrongly_is_an_error_of_the_tool(tel: Tooltel, seen: Captured) -> None:
+    """Python names the same function as for a wrong call from outside; but this time it had been entered."""
+
+    def with_session(fn: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(fn)
+        def filled(*args: Any) -> Any:
+            return fn("session", *args)
+
+        return filled
+
+    def order_count(session: str, order_id: str) -> Any:
+        assert session
+        return order_count(order_id)  # type: ignore[call-arg]  # the tool's own mistake
+
+    with pytest.raises(TypeError, match="order_count"):
+        tel.tool(with_session(order_count), name="order_count", owner="desk")("o-1")
+    assert seen.outcomes[0].status is Status.ERROR
