@@ -303,3 +303,20 @@ def test_hostile_names_move_no_cursor_and_forge_no_line(folder: Path, capsys: py
     assert code == 1
     assert len(out) == 2
     assert all(line.isprintable() and len(line) < 1_200 for line in out)
+
+
+def test_a_log_signature_that_could_stall_a_reader_is_a_problem_with_its_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signature = "[[signatures]]\nmoment = \"not_found\"\npattern = 'no such tool (a+)+!'\n"
+    (folder / "tools.toml").write_text(GOOD + signature)
+    found = report(capsys)
+    slow = [(each["rule"], each["line"]) for each in found["problems"] if each["path"] == "signatures[0].pattern"]
+    assert slow == [("slow_pattern", (GOOD + signature).count("\n"))]
+    assert found["code"] == 1
+
+
+def test_what_is_wrong_with_a_log_signature_is_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tools.toml").write_text(GOOD + '[[signatures]]\nmoment = "nonsense"\npattern = "("\n')
+    paths = [each["path"] for each in report(capsys)["problems"] if each["path"].startswith("signatures")]
+    assert sorted(paths) == ["signatures[0].moment", "signatures[0].pattern"]

@@ -76,6 +76,7 @@ def check(file: str | None, spec: str | None, form: str, sent: tuple[str, ...], 
     catalog, problems = read_catalog(source)
     if catalog is not None:
         more = [*_artifact_problems(catalog, problems), *_declaration_problems(catalog, sent)]
+        more += _signature_problems(catalog, problems)
         problems = locate([*problems, *more], source)
     elif sent:
         click.echo("the declarations were not checked: there is no catalog to hold them against", err=True)
@@ -97,6 +98,14 @@ def _artifact_problems(catalog: Catalog, known: Sequence[Problem]) -> list[Probl
     """What is wrong with what the catalog says of its artifacts; what it lacks for rendering only warns."""
     found = find_artifact_problems(catalog, known=known)
     return [replace(each, level=Level.WARN) if each.rule in _TO_RENDER else each for each in found]
+
+
+def _signature_problems(catalog: Catalog, known: Sequence[Problem]) -> list[Problem]:
+    """What is wrong with log signatures, beyond what the catalog's own checks have said of the same key."""
+    from tooltel.match import find_signature_problems
+
+    said = {problem.path for problem in known}
+    return [each for each in find_signature_problems(catalog) if each.path not in said]
 
 
 def _declaration_problems(catalog: Catalog, given: Sequence[str]) -> list[Problem]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tooltel import signals
 from tooltel.catalog import Missing, Tool
+from tooltel.match.rules import SIGNATURE_LIMIT
 from tooltel.outcome import MAX_FAULTS, Fault, Origin, Outcome, Rejection
 from tooltel.signals import Reason, RejectionKind, RejectionSource, Status
 from tooltel.text import ELLIPSIS, clean
@@ -97,7 +98,10 @@ class Judge:
         for rule in rules:
             if self._texts[rule.id] not in text:
                 continue
-            found = _find(rule, text, is_own=record.logger is not None and bool(rule.loggers))
+            if not rule.framework:
+                found = rule.pattern.match(text, 0, SIGNATURE_LIMIT)
+            else:
+                found = _find(rule, text, is_own=record.logger is not None and bool(rule.loggers))
             if found is not None and (outcome := self._outcome(rule, found)) is not None:
                 return Match(rule, outcome)
         return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tooltel.signals import Status
 
+SIGNATURE_LIMIT: Final = 2048  # characters of a record that a user's own pattern is tried on
 LITERAL: Final = re.compile(rb"[A-Za-z _.:-]{4,}")  # characters that no JSON encoder escapes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tooltel.catalog.paths import key_path, shown
 from tooltel.errors import CatalogError, Problem
-from tooltel.match.rules import Rule
+from tooltel.match.rules import SIGNATURE_LIMIT, Rule
 from tooltel.match.table import FRAMEWORKS, builtin_rules
 from tooltel.signals import Status
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from tooltel.catalog import Catalog, Signature
 
 LEVELS: Final = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-_LONG: Final = 64  # repetitions from which a repeat is as good as without an end
-_OPEN_REPEATS: Final = 2  # side by side: the time for a hostile line grows with their power
+# Ways in which a pattern may be tried at one place, at most: two open repeats of a line, and a few choices. Each takes
+# some nanoseconds.
+_WAYS: Final = 16.0 * SIGNATURE_LIMIT**2
 _SAFE: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz _.:-")
 _REPEATS: Final = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 
@@ -45,7 +47,7 @@ def find_signature_problems(catalog: Catalog) -> list[Problem]:
     """Signatures that cannot be used, and sources of a framework that nobody knows. `catalog.checks` finds the rest."""
     found = [problem for place, signature in enumerate(catalog.signatures) for problem in _problems(place, signature)]
     for source in catalog.sources.values():
-        if source.framework is not None and source.framework not in FRAMEWORKS:
+        if isinstance(source.framework, str) and source.framework not in FRAMEWORKS:
             path = key_path("sidecar", "sources", source.name, "framework")
             what = f"no framework {shown(source.framework)} has signatures"
             found.append(Problem("unknown_framework", path, what, f"write one of {', '.join(FRAMEWORKS)}"))
@@ -72,6 +74,9 @@ def _level(level: str | None) -> str | None:
 
 def _problems(place: int, signature: Signature) -> Iterator[Problem]:
     path = key_path("signatures", place, "pattern")
+    if not all(isinstance(value, str) for value in (signature.moment, signature.pattern, signature.level or "")):
+        yield Problem("bad_pattern", path, "is no text", "write strings")  # only a catalog made in code can say so
+        return
     if signature.moment not in frozenset(Status):
         yield Problem("unknown_moment", key_path("signatures", place, "moment"), "is no moment", 'write "not_found"')
     level = _level(signature.level)
@@ -86,9 +91,10 @@ def _problems(place: int, signature: Signature) -> Iterator[Problem]:
     except (re.error, RecursionError, OverflowError, TypeError) as error:
         yield Problem("bad_pattern", path, f"is no regular expression: {error}", "write one of Python's re module")
         return
-    if danger := _danger(parsed):
-        fix = "write it without: one open repeat, as in 'no such tool (?P<name>\\S*)', is enough"
-        yield Problem("slow_pattern", path, f"can take minutes for one line: {danger}", fix)
+    if _ways(parsed) > _WAYS:
+        what = "can take minutes for one line: it has repeats in repeats, or too many side by side"
+        fix = "write one open repeat, as in 'no such tool (?P<name>\\S*)', or two"
+        yield Problem("slow_pattern", path, what, fix)
     if literal_of(signature.pattern) is None:
         what = "has no fixed text of at least 4 letters, by which lines are found"
         yield Problem("bad_pattern", path, what, "write what every such line says, as in 'no such tool '")
@@ -129,33 +135,26 @@ def _runs(parsed: Any) -> Iterator[str]:
     yield run
 
 
-def _danger(parsed: Any, *, inside: bool = False) -> str | None:
-    """Why a hostile line could take long; None where it cannot."""
-    open_repeats = 0
-    for op, value in _walk(parsed):
-        if op in (sre.GROUPREF, sre.GROUPREF_EXISTS):
-            return "it refers to a group"
-        if op in _REPEATS and value[1] > _LONG:
-            open_repeats += 1
-            if inside or any(each in _REPEATS or each is sre.BRANCH for each, _ in _walk(value[2])):
-                return "a repeat or a choice stands inside a repeat"
-    if open_repeats > _OPEN_REPEATS:
-        return f"it has {open_repeats} open repeats"
-    return None
-
-
-def _walk(parsed: Any) -> Iterator[tuple[Any, Any]]:
-    """Every operation of a pattern, at any depth."""
+def _ways(parsed: Any) -> float:
+    """In how many ways a backtracking matcher may try to match a line; a hostile line makes it try them all."""
+    total = 1.0
     for op, value in parsed:
-        yield op, value
-        if op is sre.SUBPATTERN:
-            yield from _walk(value[3])
+        if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            low, high = value[0], min(value[1], SIGNATURE_LIMIT)
+            inner = _ways(value[2])
+            if inner > 1 and high > 1:
+                total *= inner**high if high * math.log2(inner) < 100 else math.inf
+            total *= max(1, high - low + 1) * (inner if high == 1 else 1)
+        elif op is sre.POSSESSIVE_REPEAT:
+            total *= _ways(value[2])
+        elif op is sre.SUBPATTERN:
+            total *= _ways(value[3])
         elif op is sre.ATOMIC_GROUP:
-            yield from _walk(value)
+            total *= _ways(value)
         elif op in (sre.ASSERT, sre.ASSERT_NOT):
-            yield from _walk(value[1])
+            total *= _ways(value[1])
         elif op is sre.BRANCH:
-            for branch in value[1]:
-                yield from _walk(branch)
-        elif op in _REPEATS:
-            yield from _walk(value[2])
+            total *= sum(_ways(branch) for branch in value[1])
+        elif op in (sre.GROUPREF, sre.GROUPREF_EXISTS):
+            total *= SIGNATURE_LIMIT  # comparing takes as long as what was matched
+    return total
