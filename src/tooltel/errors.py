@@ -8,6 +8,7 @@ Every exception that tooltel raises.
     ├── SettingError (ValueError)          a setting is unknown or its value cannot be read
     ├── SignalError (ValueError)           an expression names a metric or label that no signal has
     ├── RegistryError (ValueError)         the Prometheus registry already holds these series
+    ├── StateInUseError (OSError)          another sidecar uses this state folder
     ├── MissingExtraError (ImportError)    an optional package is missing; the pip line is in the message
     ├── Rejected (ValueError)              raised *by a tool*: the arguments are well-formed and still wrong
     └── Refused (PermissionError)          raised *by a tool*: a policy forbids the call
@@ -117,6 +118,17 @@ class SignalError(TooltelError, ValueError):
 
 class RegistryError(TooltelError, ValueError):
     """The Prometheus registry already holds tooltel's series."""
+
+
+class StateInUseError(TooltelError, OSError):
+    """Another process holds the lock of a sidecar's state folder."""
+
+    def __init__(self, directory: str, *, pid: str) -> None:
+        self.directory, self.pid = directory, pid
+        who = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"the state folder {directory} is in use by {who}: stop that sidecar, or give this one another --state"
+        )
 
 
 class MissingExtraError(TooltelError, ImportError):

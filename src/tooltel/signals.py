@@ -95,6 +95,14 @@ class ItemStatus(StrEnum):
     OUTSTANDING = "outstanding"
 
 
+class SkipCause(StrEnum):
+    """Why a sidecar could not judge a line."""
+
+    TOO_LONG = "too_long"  # over the limit of a line, or of a record in pieces
+    MALFORMED = "malformed"  # looks like JSON and is none
+    UNFINISHED = "unfinished"  # pieces of a record whose end never came
+
+
 OTHER: Final = "other"  # the label value that everything over a bound folds into
 NO_PROFILE: Final = "none"  # profile of a call outside any session
 UNOWNED: Final = "unowned"  # owner of a tool that the catalog does not hold
@@ -136,6 +144,7 @@ class Component(StrEnum):
     DECLARATIONS = "declarations"
     EXPOSITION = "exposition"
     INTEGRATIONS = "integrations"
+    SIDECAR = "sidecar"
 
 
 # --- metrics ---------------------------------------------------------------------------------------

@@ -225,6 +225,15 @@ class PrometheusRecorder:
         self._tools = {}
         self._lock = threading.Lock()  # another thread may have held it when the process forked
 
+    def remember(self, counted: Iterable[Series]) -> None:
+        """Know the values of bounded labels in what an earlier process *counted*: a restart does not widen a bound."""
+        for metric, values in counted:
+            labels = dict(zip(metric.labels, values, strict=True))
+            if metric is signals.TOOL_CALLS and labels["owner"] == signals.UNOWNED and labels["tool"] != signals.OTHER:
+                self._unowned.add(labels["tool"])
+            elif metric is signals.POLICY_REFUSALS and labels["policy"] != signals.OTHER:
+                self._values.setdefault((metric.name, labels["tool"]), set()).add(labels["policy"])
+
     # --- the hot path ---
 
     def opened(self, call: Call) -> None:

@@ -1,0 +1,226 @@
+r"""
+From a line of a log to a record: message, logger, level.
+
+A line may be wrapped by a container runtime (docker's json-file, CRI), be a JSON object of a structured logger, or be
+text with one of the usual headers. The record's message is all that a signature looks at, so that text inside other
+fields, a stack trace or a quoted message count for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from tooltel.match import Record
+
+_fast_loads: Callable[[bytes], Any]
+try:
+    from orjson import loads as _fast_loads
+except ImportError:  # the standard library's gives the same, slower
+    _fast_loads = json.loads
+
+DOCKER_PIECE: Final = 16 * 1024  # bytes: docker cuts longer lines, and only those
+_ANSI: Final = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+
+# What most records begin with. The rest of a line, after its time, is often seen again.
+STAMP: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?\[?(?:\d{2,4}[-/]\d\d[-/]\d{2,4}[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?\]?"
+)
+_CRI: Final = re.compile(rb" (stdout|stderr) ([FP])(?::\S*)? ?", re.DOTALL)
+
+_LEVELS: Final[Mapping[str, str]] = {
+    "TRACE": "TRACE", "TRC": "TRACE", "FINEST": "TRACE",
+    "DEBUG": "DEBUG", "DBG": "DEBUG", "FINE": "DEBUG", "FINER": "DEBUG",
+    "INFO": "INFO", "INF": "INFO", "I": "INFO", "NOTICE": "INFO", "CONFIG": "INFO",
+    "WARNING": "WARNING", "WARN": "WARNING", "WRN": "WARNING", "W": "WARNING",
+    "ERROR": "ERROR", "ERR": "ERROR", "E": "ERROR", "SEVERE": "ERROR",
+    "CRITICAL": "CRITICAL", "FATAL": "CRITICAL", "FTL": "CRITICAL", "F": "CRITICAL", "PANIC": "CRITICAL",
+    "DPANIC": "CRITICAL", "EMERGENCY": "CRITICAL", "ALERT": "CRITICAL",
+}  # fmt: skip
+# pino and bunyan write numbers, syslog and GELF other ones.
+_NUMBERS: Final[Mapping[int, str]] = {
+    10: "TRACE", 20: "DEBUG", 30: "INFO", 40: "WARNING", 50: "ERROR", 60: "CRITICAL",
+    0: "CRITICAL", 1: "CRITICAL", 2: "CRITICAL", 3: "ERROR", 4: "WARNING", 5: "INFO", 6: "INFO", 7: "DEBUG",
+}  # fmt: skip
+
+
+def level_named(word: object) -> str | None:
+    """Give the standard name of a level, or None for what is no level. Numbers are pino's or syslog's."""
+    if isinstance(word, str):
+        return _LEVELS.get(word.strip().upper())
+    return _NUMBERS.get(word) if isinstance(word, int) else None
+
+
+# --- wrappers ----------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """What a container runtime wrapped: a line of one of its streams, or a piece of one."""
+
+    stream: str
+    text: bytes
+    is_whole: bool
+
+
+def unwrap_cri(tail: bytes) -> Piece | None:
+    """What the CRI log line with *tail* (after its time) holds; None where it is no such line."""
+    found = _CRI.match(tail)
+    if found is None:
+        return None
+    return Piece(found[1].decode(), tail[found.end() :], found[2] == b"F")
+
+
+def unwrap_docker(fields: Mapping[str, Any], length: int) -> Piece | None:
+    """
+    What a line of docker's json-file holds, decoded as *fields*; None where it is no such line.
+
+    *length* is that of the raw line: what does not end in a newline is a piece only where docker had to cut.
+    """
+    text, stream = fields.get("log"), fields.get("stream")
+    if not isinstance(text, str) or not isinstance(stream, str):
+        return None
+    is_whole = text.endswith("\n") or length < DOCKER_PIECE
+    return Piece(f"docker {stream}"[:32], text.rstrip("\r\n").encode("utf-8", "surrogatepass"), is_whole)
+
+
+def read_json(line: bytes) -> dict[str, Any] | None:
+    """The object that *line* is; None where it is none."""
+    try:
+        found = _fast_loads(line)
+    except (ValueError, RecursionError):
+        # What one decoder refuses (a lone surrogate, NaN) another takes: who is installed must not matter.
+        found = _read_leniently(line)
+    return found if isinstance(found, dict) else None
+
+
+def _read_leniently(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+# --- JSON --------------------------------------------------------------------------------------------
+
+_MESSAGE: Final = ("event", "message", "msg", "short_message", "body", "textPayload", "@message", "@m")
+_LOGGER: Final = ("logger", "logger_name", "loggerName", "log.logger", "name", "scope", "category")
+_LEVEL: Final = ("level", "levelname", "severity", "log.level", "level_name", "lvl", "@l", "levelno")
+
+
+def record_of_json(fields: Mapping[str, Any]) -> Record | None:
+    """The record that a structured logger wrote as *fields*; None where it has no message."""
+    message = next((fields[key] for key in _MESSAGE if isinstance(fields.get(key), str)), None)
+    nested = fields.get("log")
+    inner: Mapping[str, Any] = nested if isinstance(nested, dict) else {}
+    if message is None:
+        message = nested if isinstance(nested, str) else None
+    if message is None:
+        return None
+    logger = next((fields[key] for key in _LOGGER if isinstance(fields.get(key), str)), None) or inner.get("logger")
+    level = next((level_named(fields[key]) for key in _LEVEL if key in fields), None) or level_named(inner.get("level"))
+    return Record(message.rstrip("\r\n"), logger if isinstance(logger, str) else None, level)
+
+
+# --- text --------------------------------------------------------------------------------------------
+
+FOLLOWING: Final = 4  # further lines of a record that a signature may look at
+
+_WORD: Final = (
+    "TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC|DPANIC|FINE(?:R|ST)?|CONFIG|WRN|INF|DBG"
+)
+_LV: Final = f"(?P<level>{_WORD})"
+_LG: Final = r"(?P<logger>[A-Za-z_$][\w$./-]*)"
+_MSG: Final = r"(?P<message>.*)"
+_BRACKETS: Final = r"(?:\[[^\]]*\]\s+)*"
+_LAYOUTS: Final = tuple(
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        # logback, log4j, Spring Boot: [thread] LEVEL pid --- [thread] logger - message
+        rf"{_BRACKETS}{_LV}\s+(?:\d+\s+---\s+)?{_BRACKETS}{_LG}(?::\d+)?(?:\s+(?:--?|:)|:)\s+{_MSG}",
+        rf"{_LG}\s+-\s+{_LV}\s+-\s+{_MSG}",  # logging: name - LEVEL - message
+        rf"{_LV}\s+-\s+{_LG}(?::\d+)?\s+-\s+{_MSG}",
+        rf"\|?\s*{_LV}\s*\|\s*{_LG}(?::[\w<>.]+)?(?::\d+)?\s+[-|]\s+{_MSG}",  # loguru
+        rf"{_LV}:{_LG}:{_MSG}",  # logging.basicConfig
+        rf"\[\s*{_LV}\s*\]\s+{_LG}:\s+{_MSG}",
+        rf"{_LV}\t(?:{_LG}\t)?(?:\S+:\d+\t)?{_MSG}",  # zap
+        rf"\[\s*{_LV}\s*\]\s+{_MSG}",
+        rf"{_LV}:?\s+{_MSG}",  # uvicorn, rich, and java.util.logging's second line
+    )
+)
+# structlog's console pads the event, then come [logger] and key=value.
+_STRUCTLOG: Final = re.compile(
+    rf"\[\s*(?P<level>{_WORD})\s*\]\s+(?P<message>.*?)(?:\s+\[(?P<logger>[\w.]+)\])?(?:\s+[\w.]+=.*)?$",
+    re.DOTALL | re.IGNORECASE,
+)
+_KLOG: Final = re.compile(
+    r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ (?P<logger>\S+:\d+)\] (?P<message>.*)", re.DOTALL
+)
+_LOGFMT: Final = re.compile(r'(?:^|\s)(?P<key>[\w.]+)=(?P<value>"(?:\\.|[^"\\])*"|\S*)')
+_JUL: Final = re.compile(
+    r"(?:\w{3,9}\.? \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s?[AP]M|[\d-]+T?\S* ?\S*) (?P<logger>[\w.$]+) \S+$"
+)
+_LEVEL_ONLY: Final = re.compile(rf"(?:{_WORD}): ")
+
+
+def record_of_text(tail: str, *, stamped: bool) -> Record:
+    """
+    The record whose line, after its time, is *tail*; *stamped* says that there was a time.
+
+    Without a known header the whole line is the message, of no logger and no level.
+    """
+    text = tail.lstrip(" \t]|-") if stamped else tail
+    if text.startswith("["):
+        for pattern in (_LAYOUTS[0], _LAYOUTS[5], _STRUCTLOG, _LAYOUTS[7]):
+            if found := pattern.fullmatch(text):
+                return _record(found)
+    for pattern in _LAYOUTS:
+        if found := pattern.fullmatch(text):
+            return _record(found)
+    if found := _KLOG.fullmatch(text):
+        return _record(found)
+    if "msg=" in text and (record := _record_of_logfmt(text)):
+        return record
+    return Record(text, None, None)
+
+
+def _record(found: re.Match[str]) -> Record:
+    named = found.groupdict()
+    return Record(named["message"].rstrip(), named.get("logger"), level_named(named["level"]))
+
+
+def _record_of_logfmt(text: str) -> Record | None:
+    fields = {found["key"]: found["value"] for found in _LOGFMT.finditer(text)}
+    if "msg" not in fields:
+        return None
+    message = fields["msg"]
+    if message.startswith('"'):
+        message = str(_read_leniently(message.encode("utf-8", "surrogatepass")) or message.strip('"'))
+    return Record(message, fields.get("logger"), level_named(fields.get("level", "")))
+
+
+def needs_line_before(tail: str, *, stamped: bool) -> bool:
+    """Whether the line before may hold this record's logger, as java.util.logging writes it."""
+    return not stamped and _LEVEL_ONLY.match(tail) is not None
+
+
+def with_line_before(record: Record, before: str) -> Record:
+    """*record* with the logger of java.util.logging's first line, where *before* is one."""
+    found = _JUL.fullmatch(before)
+    return record._replace(logger=found["logger"]) if found else record
+
+
+def decode(raw: bytes) -> str:
+    """Text of a raw line: without color codes, NUL holes, byte order mark and carriage return."""
+    text = raw.strip(b"\0").decode("utf-8", "replace").removesuffix("\r").removeprefix("\ufeff")
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def begins_record(text: str) -> bool:
+    """Whether a line begins a record of its own, rather than going on with the one before."""
+    if not text or text[0].isspace():
+        return False
+    if text[0] == "{" or STAMP.match(text.encode("utf-8", "replace")):
+        return True
+    return any(pattern.fullmatch(text) for pattern in _LAYOUTS) or _KLOG.fullmatch(text) is not None

@@ -1,0 +1,208 @@
+"""
+Reading a file: chunks of whole lines, each checked to be of the file it is thought to be.
+
+Every read brings the KiB before it along, and the head is read after it: when both still fit, what stands between
+was written to this file and no other. That makes a truncation between two system calls harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tooltel import signals
+from tooltel.sidecar.logfile import HEAD, MARK, LogFile, fingerprint
+from tooltel.sidecar.prefilter import make_counter
+from tooltel.signals import SkipCause
+
+if TYPE_CHECKING:
+    from tooltel.sidecar.counting import Ledger
+    from tooltel.sidecar.disk import Disk
+    from tooltel.sidecar.judging import LineJudge
+
+_PEEK: Final = 64 * 1024  # bytes read to see whether an unfinished line has got its newline
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """
+    Sizes in bytes and times in seconds.
+
+    `line` is the longest line that is judged, at least as long as a `chunk`; `turn` is read of one file before the
+    next has its turn; `patience` is waited for the second line of a record, `quiet` before a rotated file is done.
+    """
+
+    chunk: int = 256 * 1024
+    line: int = 1024 * 1024
+    turn: int = 16 * 1024 * 1024
+    patience: float = 1.0
+    quiet: float = 5.0
+
+
+class _Chunk(NamedTuple):
+    """What was read: context, then new bytes from `begin` to `end`; `wanted` bytes were asked for."""
+
+    buffer: bytearray
+    begin: int
+    end: int
+    wanted: int
+    final: bool
+    now: float
+
+
+class End(Enum):
+    """Why reading stopped."""
+
+    REACHED = auto()  # the file's end, for now
+    MORE = auto()  # others should have their turn
+    REPLACED = auto()  # this is not the file that was read before
+
+
+class Reader:
+    """Reads files into one buffer that all share. *judges* are the sources', by name."""
+
+    def __init__(self, disk: Disk, ledger: Ledger, judges: dict[str, LineJudge], limits: Limits) -> None:
+        self._disk = disk
+        self._ledger = ledger
+        self._judges = judges
+        self._limits = limits
+        self._buffer = bytearray(MARK + limits.chunk)
+        self._count_lines: Callable[[memoryview], int] = make_counter()
+
+    def read(self, log: LogFile, *, final: bool, now: float) -> End:
+        """
+        Read *log*, which is open, to its end or for one turn.
+
+        *final* says that nothing more will be written: then the last line needs no newline, and no line waits.
+        Raises OSError; then nothing that was not checked has been counted.
+        """
+        left = self._limits.turn
+        if not final and self._still_unfinished(log):
+            return End.REACHED
+        while left > 0:
+            before = log.offset
+            end = self._step(log, self._buffer, self._limits.chunk, final=final, now=now)
+            if end is not End.MORE:
+                return end
+            left -= max(1, log.offset - before)
+        return End.MORE
+
+    def _still_unfinished(self, log: LogFile) -> bool:
+        """Whether what came since the last look goes on with a line that has no end yet: then read no more of it."""
+        if log.scanned <= log.offset or log.scanned - log.offset > self._limits.line:
+            return False
+        more = self._disk.read(log.descriptor, _PEEK, log.scanned)
+        if not more or len(more) == _PEEK or b"\n" in more:
+            log.scanned = 0
+            return False
+        log.scanned += len(more)
+        return True
+
+    def _step(self, log: LogFile, buffer: bytearray, wanted: int, *, final: bool, now: float) -> End:
+        """One chunk of at most *wanted* bytes."""
+        context = min(log.offset, MARK)
+        end = self._fill(log, buffer, context, wanted)
+        if end is None or not self._is_same(log, buffer, context):
+            return End.REPLACED
+        if end == context:
+            return End.REACHED
+        chunk = _Chunk(buffer, context, end, wanted, final, now)
+        if log.skipping:
+            return self._skip(log, chunk)
+        last = buffer.rfind(b"\n", context, end) + 1
+        return self._judge(log, chunk, last) if last else self._unfinished(log, chunk)
+
+    def _fill(self, log: LogFile, buffer: bytearray, context: int, size: int) -> int | None:
+        """Read the context and up to *size* bytes after it; None where not even the context is there."""
+        end = 0
+        with memoryview(buffer) as view:
+            while end < context + size:
+                with view[end : context + size] as rest:
+                    got = self._disk.read_into(log.descriptor, rest, log.offset - context + end)
+                if not got:
+                    break
+                end += got
+        return end if end >= context else None
+
+    def _is_same(self, log: LogFile, buffer: bytearray, context: int) -> bool:
+        """Whether the file still is the one that was read up to `offset`."""
+        if not log.offset:
+            return True
+        if not log.mark.fits(bytes(buffer[context - log.mark.length : context])):
+            return False
+        log.head_bytes = self._disk.read(log.descriptor, HEAD, 0)
+        return log.head.fits(log.head_bytes)
+
+    def _skip(self, log: LogFile, chunk: _Chunk) -> End:
+        """Leave out the rest of a line that is too long."""
+        newline = chunk.buffer.find(b"\n", chunk.begin, chunk.end)
+        to = newline + 1 or chunk.end
+        log.skipping = newline < 0
+        self._ledger.count(signals.SIDECAR_SKIPPED_BYTES, log.source, amount=to - chunk.begin)
+        self._advance(log, chunk, to)
+        return End.MORE
+
+    def _judge(self, log: LogFile, chunk: _Chunk, last: int) -> End:
+        judge = self._judges[log.source]
+        waited = 0.0 if log.waiting_since is None else chunk.now - log.waiting_since
+        is_patient = not chunk.final and waited < self._limits.patience
+        took = judge.take(chunk.buffer, chunk.begin, last, log.pieces, is_patient=is_patient)
+        self._advance(log, chunk, took)
+        if took == last:
+            log.waiting_since = None
+            return End.MORE
+        if log.waiting_since is None or took > chunk.begin:
+            log.waiting_since = chunk.now
+        return End.REACHED
+
+    def _unfinished(self, log: LogFile, chunk: _Chunk) -> End:
+        """The chunk holds no newline: a hole, a long line, or one that is still being written."""
+        size = chunk.end - chunk.begin
+        if chunk.buffer[chunk.begin] == 0:
+            return self._pass_hole(log, chunk)
+        if size > self._limits.line:
+            self._ledger.count(signals.SIDECAR_SKIPPED_LINES, log.source, SkipCause.TOO_LONG.value)
+            log.skipping = True
+            return self._skip(log, chunk)
+        if size == chunk.wanted and size <= self._limits.line:
+            longest = self._limits.line + 1
+            return self._step(log, bytearray(chunk.begin + longest), longest, final=chunk.final, now=chunk.now)
+        if not chunk.final:
+            log.scanned = log.offset + size
+            return End.REACHED
+        self._judges[log.source].take(chunk.buffer, chunk.begin, chunk.end, log.pieces, is_patient=False)
+        self._advance(log, chunk, chunk.end)
+        self._ledger.count(signals.SIDECAR_LINES, log.source)
+        return End.REACHED
+
+    def _pass_hole(self, log: LogFile, chunk: _Chunk) -> End:
+        """Leave out the zeros that a writer leaves before it when its file was truncated under it."""
+        rest = bytes(chunk.buffer[chunk.begin : chunk.end]).lstrip(b"\0")
+        zeros = chunk.end - chunk.begin - len(rest)
+        self._advance(log, chunk, chunk.begin + zeros)
+        if not rest and log.head.length == HEAD:
+            hole = self._disk.next_data(log.descriptor, log.offset) - log.offset
+            if hole > MARK:  # it reads as zeros, and so the mark before its end is zeros
+                log.offset += hole
+                log.mark = fingerprint(bytes(MARK))
+                self._ledger.count(signals.SIDECAR_BYTES, log.source, amount=hole)
+        return End.MORE
+
+    def _advance(self, log: LogFile, chunk: _Chunk, to: int) -> None:
+        """Everything before *to* has been judged: move on, and take the new fingerprints."""
+        buffer, begin = chunk.buffer, chunk.begin
+        if to == begin:
+            return
+        with memoryview(buffer) as view, view[begin:to] as taken:
+            lines = self._count_lines(taken)
+        log.offset += to - begin
+        log.scanned = 0
+        if log.head.length < HEAD:
+            begun = log.head_bytes[: log.head.length] + bytes(buffer[begin : min(to, begin + HEAD)])
+            log.head_bytes = begun[:HEAD]
+            log.head = fingerprint(log.head_bytes)
+        log.mark = fingerprint(bytes(buffer[max(0, to - MARK) : to]))
+        self._ledger.count(signals.SIDECAR_LINES, log.source, amount=lines)
+        self._ledger.count(signals.SIDECAR_BYTES, log.source, amount=to - begin)
