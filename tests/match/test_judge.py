@@ -6,7 +6,7 @@ import pytest
 
 from tooltel import signals
 from tooltel.catalog import Catalog, Profile, Tool
-from tooltel.match import FRAMEWORKS, Judge, Match, Needs, Record, builtin_rules
+from tooltel.match import FRAMEWORKS, Judge, Match, Needs, Record, builtin_rules, known_writers
 from tooltel.match.rules import LITERAL, is_logger
 from tooltel.signals import Reason, RejectionKind, RejectionSource, Status
 
@@ -172,6 +172,11 @@ def test_a_rule_decides_by_its_text_alone_only_where_it_says_so() -> None:
     rule = next(rule for rule in builtin_rules() if rule.id == "google-adk-java.not_found")
     assert (rule.decides, rule.needs) == (False, Needs.LOGGER)
     assert judge(Record("Tool not found: drill")) is None
+
+
+def test_every_known_writer_is_a_logger_of_a_rule_of_its_framework() -> None:
+    for writer in known_writers():
+        assert any(rule.takes_logger(writer) for rule in builtin_rules() if rule.loggers), writer
 
 
 def test_made_up_loggers_cost_no_memory_without_end() -> None:

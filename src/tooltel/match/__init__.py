@@ -9,7 +9,7 @@ from tooltel.match.judge import Judge, Match
 from tooltel.match.records import Record
 from tooltel.match.rules import Needs, Rule
 from tooltel.match.signatures import find_signature_problems, rules_of_catalog
-from tooltel.match.table import FRAMEWORKS, builtin_rules
+from tooltel.match.table import FRAMEWORKS, builtin_rules, known_writers
 
 __all__ = [
     "FRAMEWORKS",
@@ -20,5 +20,6 @@ __all__ = [
     "Rule",
     "builtin_rules",
     "find_signature_problems",
+    "known_writers",
     "rules_of_catalog",
 ]

@@ -37,12 +37,18 @@ _PART: Final = resources.files(__package__) / "frameworks"
 @cache
 def builtin_rules() -> tuple[Rule, ...]:
     """Every framework's rules, in the order in which they are tried."""
-    return tuple(rule for framework in FRAMEWORKS for rule in _read(framework))
+    return tuple(_rule(framework, entry) for framework in FRAMEWORKS for entry in _read(framework)["rules"])
 
 
-def _read(framework: str) -> list[Rule]:
-    text = (_PART / f"{framework}.toml").read_text(encoding="utf-8")
-    return [_rule(framework, entry) for entry in tomli.loads(text)["rules"]]
+@cache
+def known_writers() -> tuple[str, ...]:
+    """The loggers of Python frameworks that are known to write lines of a drop; there may be others."""
+    return tuple(writer for framework in FRAMEWORKS for writer in _read(framework).get("writers", ()))
+
+
+@cache
+def _read(framework: str) -> Mapping[str, Any]:
+    return tomli.loads((_PART / f"{framework}.toml").read_text(encoding="utf-8"))
 
 
 def _rule(framework: str, entry: Mapping[str, Any]) -> Rule:

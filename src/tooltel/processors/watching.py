@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from tooltel import signals
 from tooltel.call import current_call, current_session
 from tooltel.drops import Drops, Teller
-from tooltel.match import Judge, Match, Needs, Record, Rule, rules_of_catalog
+from tooltel.match import Judge, Match, Needs, Record, Rule, known_writers, rules_of_catalog
 from tooltel.processors.structlog import call_keys
 from tooltel.signals import Component, Status
 from tooltel.text import clean
@@ -60,8 +60,8 @@ class LogWatch:
     @property
     def writers(self) -> tuple[str, ...]:
         """The names of the loggers that are known to write lines that count."""
-        named = {logger.removesuffix(".*") for rule in self._judge.rules for logger in rule.loggers}
-        return tuple(sorted(name for name in named if not name.endswith(".py")))
+        own = {logger for rule in self._judge.rules if not rule.framework for logger in rule.loggers}
+        return tuple(sorted({*known_writers(), *(name.removesuffix(".*") for name in own)}))
 
     def wants(self, logger: str | None, level: str | None) -> bool:
         """Whether a record of *logger* and *level* can be of interest: asked before its message is even made."""

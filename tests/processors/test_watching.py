@@ -1,0 +1,502 @@
+"""Drops that only a log shows count, and those that a hook saw, too, count once."""
+
+from __future__ import annotations
+
+import copy
+import io
+import logging
+import pickle
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
+
+from tooltel import Catalog, CatalogError, HouseRules, Profile, Tool, Tooltel, add_tool_context
+from tooltel.catalog import Signature
+from tooltel.drops import Drops, Teller
+from tooltel.errors import Level
+from tooltel.processors.stdlib import Installed, LogFilter, install
+from tooltel.processors.structlog import DropCounter
+from tooltel.testing import FakeClock, capture
+
+if TYPE_CHECKING:
+    from tooltel.testing import Captured
+
+CALLER = "google_adk.google.adk.flows.llm_flows.tools._caller"
+CATALOG = Catalog(
+    [Tool("order_find", "orders", profiles=["support"]), Tool("order_refund", "payments", profiles=["sales"])],
+    profiles=[Profile("support", "desk"), Profile("sales", "desk")],
+    house=HouseRules(levels={"description": Level.OFF}),
+    open=True,
+)
+DROPS = "tooltel_tool_not_found_total"
+
+
+def adk(name: str) -> str:
+    return f"Tool '{name}' not found.\nAvailable tools: order_find\n\nPossible causes:\n  1. LLM hallucinated"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(1000.0)
+
+
+@pytest.fixture
+def tel(clock: FakeClock) -> Tooltel:
+    return Tooltel(CATALOG, registry=CollectorRegistry(), clock=clock)
+
+
+@pytest.fixture
+def seen(tel: Tooltel) -> Iterator[Captured]:
+    with capture(tel) as captured:
+        yield captured
+
+
+@pytest.fixture
+def log() -> Iterator[logging.Logger]:
+    """A framework's logger with a handler of its own, off the root."""
+    logger = logging.getLogger(CALLER)
+    handler = logging.NullHandler()
+    logger.addHandler(handler)
+    before = (logger.propagate, logger.level)
+    logger.propagate = False
+    logger.setLevel(logging.DEBUG)
+    yield logger
+    logger.removeHandler(handler)
+    for added in list(logger.filters):
+        logger.removeFilter(added)
+    logger.propagate, logger.level = before
+
+
+@pytest.fixture
+def watched(tel: Tooltel, log: logging.Logger) -> logging.Logger:
+    log.addFilter(LogFilter(tel))
+    return log
+
+
+# --- what only a log shows ---------------------------------------------------------------------------
+
+
+def test_a_logged_drop_counts_at_once_with_reason_and_owner(watched: logging.Logger, seen: Captured) -> None:
+    watched.warning("%s", adk("order_fnd"))
+    assert seen.increase(DROPS, reason="unknown", requested="other", profile="none") == 1
+    assert [outcome.missing.requested for outcome in seen.outcomes if outcome.missing] == ["order_fnd"]
+    assert [facts["requested"] for facts in seen.logged("tool_not_found")] == ["order_fnd"]
+
+
+def test_a_logged_drop_is_of_the_session_in_which_it_is_logged(
+    tel: Tooltel, watched: logging.Logger, seen: Captured
+) -> None:
+    with tel.session(profile="support", agent="a", id="s-1"):
+        watched.warning(adk("order_refund"))
+    assert seen.increase(DROPS, profile="support", reason="not_in_profile", requested="order_refund") == 1
+    (outcome,) = seen.outcomes
+    assert (outcome.origin.agent, outcome.origin.session_id) == ("a", "s-1")
+
+
+def test_other_lines_and_other_moments_count_for_nothing(tel: Tooltel, seen: Captured) -> None:
+    """Errors and rejections are seen by wrappers and plug-ins, which a line of them must not count again."""
+    added = LogFilter(tel)
+    for name, text in (
+        (CALLER, "calling order_find"),
+        ("shop.chat", adk("order_fnd")),
+        ("fastmcp.server.server", "Error calling tool 'order_find'"),
+        ("mcp.server.mcpserver.server", "Tool 'order_find' rejected arguments: ['id']"),
+        ("tooltel", adk("order_fnd")),
+    ):
+        assert added.filter(logging.LogRecord(name, logging.ERROR, "x.py", 1, text, (), None))
+    assert seen.outcomes == []
+
+
+def test_a_users_signature_counts_its_moment(clock: FakeClock) -> None:
+    own = Signature("error", r"order desk gave up on (?P<name>\w+)", logger="shop.desk")
+    made = Tooltel(Catalog([Tool("order_find", "orders")], signatures=[own], open=True), registry=CollectorRegistry())
+    added = LogFilter(made)
+    with capture(made) as seen:
+        added.filter(logging.LogRecord("shop.desk", 40, "x.py", 1, "order desk gave up on %s", ("order_find",), None))
+    assert seen.increase("tooltel_tool_calls_total", tool="order_find", outcome="error") == 1
+
+
+def test_a_signature_that_cannot_work_is_refused_when_the_filter_is_made() -> None:
+    made = Tooltel(Catalog(signatures=[Signature("error", "it failed: (.*)")], open=True), registry=CollectorRegistry())
+    with pytest.raises(CatalogError, match="signatures"):
+        LogFilter(made)
+
+
+def test_a_reload_is_followed(tel: Tooltel, watched: logging.Logger, seen: Captured) -> None:
+    tel.reload(Catalog([Tool("order_find", "orders", retired=["order_fnd"])], open=True))
+    watched.warning(adk("order_fnd"))
+    assert seen.increase(DROPS, reason="renamed", owner="orders", requested="order_fnd") == 1
+
+
+# --- once ---------------------------------------------------------------------------------------------
+
+
+def test_a_drop_that_a_hook_saw_and_then_a_log_shows_counts_once(
+    tel: Tooltel, watched: logging.Logger, seen: Captured, clock: FakeClock
+) -> None:
+    tel.not_found("order_fnd")
+    clock.advance(1.9)
+    watched.warning(adk("order_fnd"))
+    assert seen.increase(DROPS) == 1
+
+
+def test_a_drop_that_a_log_shows_and_then_a_hook_sees_counts_once(
+    tel: Tooltel, watched: logging.Logger, seen: Captured, clock: FakeClock
+) -> None:
+    watched.warning(adk("order_fnd"))
+    clock.advance(1.9)
+    outcome = tel.not_found("order_fnd")
+    assert outcome.missing is not None
+    assert outcome.missing.is_counted
+    assert outcome.missing.nearest == "order_find"
+    assert seen.increase(DROPS) == 1
+    assert len(seen.outcomes) == 1
+    assert len(seen.spans) == 1
+    assert len(seen.logged("tool_not_found")) == 1
+
+
+@pytest.mark.parametrize("order", ["hhll", "llhh", "hlhl", "lhlh", "hllh", "lhhl"])
+def test_two_drops_at_once_stay_two_in_any_order(
+    order: str, tel: Tooltel, watched: logging.Logger, seen: Captured
+) -> None:
+    for who in order:
+        if who == "h":
+            tel.not_found("order_fnd")
+        else:
+            watched.warning(adk("order_fnd"))
+    assert seen.increase(DROPS) == 2
+
+
+def test_each_hook_cancels_at_most_one_line(tel: Tooltel, watched: logging.Logger, seen: Captured) -> None:
+    tel.not_found("order_fnd")
+    for _ in range(3):
+        watched.warning(adk("order_fnd"))
+    assert seen.increase(DROPS) == 3
+
+
+def test_after_two_seconds_or_with_another_name_it_is_another_drop(
+    tel: Tooltel, watched: logging.Logger, seen: Captured, clock: FakeClock
+) -> None:
+    tel.not_found("order_fnd")
+    watched.warning(adk("order_fndd"))
+    clock.advance(2.1)
+    watched.warning(adk("order_fnd"))
+    assert seen.increase(DROPS) == 3
+
+
+def test_an_observed_call_that_was_told_before_is_closed_and_not_counted_again(
+    tel: Tooltel, watched: logging.Logger, seen: Captured
+) -> None:
+    call = tel.observe("order_fnd")
+    watched.warning(adk("order_fnd"))
+    tel.not_found("order_fnd", call=call)
+    assert seen.increase(DROPS) == 1
+    assert seen.increase("tooltel_tool_calls_active") == 0
+    assert all(span.end_time is not None for span in seen.spans)
+
+
+def test_a_line_that_its_framework_writes_twice_for_each_call_counts_once_for_two(tel: Tooltel, seen: Captured) -> None:
+    added = LogFilter(tel)
+    for _ in range(4):
+        text = "tool_name=<bad name!> | invalid tool name pattern"
+        added.filter(logging.LogRecord("strands.tools.tools", 30, "x.py", 1, text, (), None))
+    assert seen.increase(DROPS) == 2
+
+
+def test_a_record_that_passes_several_filters_copies_and_threads_counts_once(tel: Tooltel, seen: Captured) -> None:
+    record = logging.LogRecord(CALLER, 30, "x.py", 1, adk("order_fnd"), (), None)
+    LogFilter(tel).filter(record)
+    LogFilter(tel).filter(record)
+    LogFilter(tel).filter(copy.copy(record))  # what a QueueHandler sends on
+    LogFilter(tel).filter(pickle.loads(pickle.dumps(record)))  # noqa: S301 - our own
+    assert seen.increase(DROPS) == 1
+
+
+def test_many_threads_lose_and_double_no_drop(tel: Tooltel, watched: logging.Logger, seen: Captured) -> None:
+    def tell(number: int) -> None:
+        for place in range(50):
+            (tel.not_found if number % 2 else lambda name: watched.warning(adk(name)))(f"tool_{place}")
+
+    threads = [threading.Thread(target=tell, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen.increase(DROPS) == 50 * 4
+
+
+@given(st.lists(st.tuples(st.sampled_from(["hook", "logging"]), st.sampled_from("ab"), st.floats(0, 3)), max_size=40))
+def test_what_counts_is_never_less_than_one_teller_told_and_never_more_than_all(
+    told: list[tuple[str, str, float]],
+) -> None:
+    clock = FakeClock()
+    drops = Drops(clock)
+    new = 0
+    for teller, name, seconds in told:
+        clock.advance(seconds)
+        new += drops.is_new(name, Teller(teller))
+    by_one = [sum(teller == one for teller, _, _ in told) for one in ("hook", "logging")]
+    assert max(by_one) <= new <= len(told)
+
+
+def test_a_flood_of_names_is_remembered_in_bounded_memory() -> None:
+    drops = Drops(FakeClock())
+    for number in range(30_000):
+        assert drops.is_new(f"tool_{number}", Teller.HOOK)
+    assert len(drops._recent) <= 10_000
+    assert len(drops._named) <= 10_000
+
+
+def test_a_clock_that_fails_or_goes_back_loses_no_drop() -> None:
+    clock = FakeClock(100.0)
+    drops = Drops(clock)
+    assert drops.is_new("a", Teller.HOOK)
+    clock.advance(-50.0)
+    assert drops.is_new("a", Teller.LOGGING)
+
+    def broken() -> float:
+        raise OSError
+
+    assert Drops(broken).is_new("a", Teller.HOOK)
+
+
+# --- enriching ----------------------------------------------------------------------------------------
+
+
+def test_a_record_inside_a_call_carries_owner_version_risk_profile_and_trace(tel: Tooltel, seen: Captured) -> None:
+    added = LogFilter(tel)
+    records = []
+
+    @tel.tool(name="order_find")
+    def order_find() -> None:
+        record = logging.LogRecord("shop", 20, "x.py", 1, "looking", (), None)
+        assert added.filter(record)
+        records.append(vars(record))
+
+    with tel.session(profile="support", id="s-1"):
+        order_find()
+    (span,) = seen.spans
+    assert span.context is not None
+    assert {key: value for key, value in records[0].items() if "." in key or key.endswith("_id")} == {
+        "gen_ai.tool.name": "order_find",
+        "tool.owner": "orders",
+        "tool.version": CATALOG.tools["order_find"].version,
+        "tool.risk": "read",
+        "tool.profile": "support",
+        "gen_ai.conversation.id": "s-1",
+        "trace_id": f"{span.context.trace_id:032x}",
+        "span_id": f"{span.context.span_id:016x}",
+    }
+
+
+def test_what_a_record_says_itself_is_kept_and_outside_any_call_nothing_is_added(tel: Tooltel) -> None:
+    added = LogFilter(tel)
+    record = logging.LogRecord("shop", 20, "x.py", 1, "looking", (), None)
+    before = dict(vars(record))
+    added.filter(record)
+    assert vars(record) == before
+    vars(record)["tool.profile"] = "mine"
+    with tel.session(profile="support"):
+        added.filter(record)
+    assert vars(record)["tool.profile"] == "mine"
+
+
+def test_a_record_is_never_dropped_and_nothing_is_raised(tel: Tooltel) -> None:
+    """A record whose message cannot be made is the host's own matter, later."""
+    added = LogFilter(tel)
+    assert added.filter(logging.LogRecord(CALLER, 30, "x.py", 1, "%d not found.", ("word",), None))
+    tel.services.publish = None  # type: ignore[assignment]  # the worst that can happen inside
+    assert added.filter(logging.LogRecord(CALLER, 30, "x.py", 1, adk("x"), (), None))
+    from tooltel.testing import parse_samples
+
+    errors = {
+        dict(labels)["component"]: value
+        for (name, labels), value in parse_samples(tel.view).items()
+        if name == "tooltel_internal_errors_total"
+    }
+    assert errors["logs"] == 2
+
+
+def test_what_tooltel_logs_of_a_drop_does_not_come_back_to_it(tel: Tooltel, watched: logging.Logger) -> None:
+    """Its own line goes through the same handlers, and even under a framework's name it is no drop."""
+    lines: list[str] = []
+
+    def write(level: str, event: str, facts: dict[str, Any]) -> None:
+        lines.append(event)
+        watched.warning(adk("again"))
+
+    tel.events.sink = write
+    watched.warning(adk("order_fnd"))
+    assert lines == ["tool_not_found"]
+
+
+# --- install ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(tel: Tooltel, log: logging.Logger) -> Iterator[Installed]:
+    with install(tel, capture_warnings=False) as made:
+        yield made
+
+
+def test_install_reaches_loggers_that_do_not_propagate(
+    installed: Installed, seen: Captured, log: logging.Logger
+) -> None:
+    log.warning(adk("order_fnd"))
+    assert seen.increase(DROPS) == 1
+
+
+def test_install_reaches_frameworks_whose_handlers_come_later(installed: Installed, seen: Captured) -> None:
+    agno = logging.getLogger("agno")
+    agno.propagate = False
+    try:
+        agno.error("Function order_fnd not found")
+    finally:
+        agno.propagate = True
+    assert seen.increase(DROPS) == 1
+
+
+def test_install_reaches_children_of_a_logger_whose_handlers_are_its_own(tel: Tooltel, seen: Captured) -> None:
+    parent = logging.getLogger("google_adk")
+    handler = logging.StreamHandler(io.StringIO())
+    parent.addHandler(handler)
+    parent.propagate = False
+    try:
+        with install(tel, capture_warnings=False):
+            logging.getLogger("google_adk.google.adk.brand.new").warning(adk("order_fnd"))
+    finally:
+        parent.propagate = True
+        parent.removeHandler(handler)
+    assert seen.increase(DROPS) == 1
+
+
+def test_remove_leaves_nothing_behind(tel: Tooltel, log: logging.Logger) -> None:
+    showed = warnings.showwarning
+    filters = list(warnings.filters)
+    made = install(tel, loggers=["shop"])
+    made.remove()
+    made.remove()
+    assert all(made.filter not in place.filters for place in (log, *log.handlers, *logging.root.handlers))
+    assert made.filter not in logging.getLogger("shop").filters
+    assert warnings.showwarning is showed
+    assert list(warnings.filters) == filters
+
+
+RUNNER = (
+    "Tool 'order_fnd' not found in tool runner. Available tools: ['order_find']. If using a raw tool definition, ..."
+)
+
+
+@pytest.mark.parametrize(("action", "shown"), [("default", 1), ("once", 1), ("always", 3), ("ignore", 0)])
+def test_a_warning_counts_each_time_and_is_shown_as_often_as_before(
+    action: Any, shown: int, tel: Tooltel, seen: Captured
+) -> None:
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.simplefilter(action)
+        texts: list[str] = []
+        warnings.showwarning = lambda message, *rest, **more: texts.append(str(message))
+        with install(tel):
+            for _ in range(3):
+                warnings.warn(RUNNER, UserWarning, stacklevel=1)
+            warnings.warn("something else", UserWarning, stacklevel=1)
+    assert seen.increase(DROPS) == 3
+    assert texts.count(RUNNER) == shown
+
+
+def test_a_warning_that_goes_on_to_a_log_counts_once(tel: Tooltel, seen: Captured) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        try:
+            with install(tel):
+                warnings.warn(RUNNER, UserWarning, stacklevel=1)
+                warnings.warn(RUNNER, UserWarning, stacklevel=1)
+        finally:
+            logging.captureWarnings(False)
+    assert seen.increase(DROPS) == 2
+
+
+def test_a_captured_warning_counts_without_any_hook_of_ours(tel: Tooltel, seen: Captured) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        try:
+            with install(tel, capture_warnings=False):
+                warnings.warn(RUNNER, UserWarning, stacklevel=1)
+        finally:
+            logging.captureWarnings(False)
+    assert seen.increase(DROPS) == 1
+
+
+def test_who_wants_warnings_to_be_exceptions_gets_one(tel: Tooltel) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with install(tel), pytest.raises(UserWarning, match="tool runner"):
+            warnings.warn(RUNNER, UserWarning, stacklevel=1)
+
+
+# --- structlog ----------------------------------------------------------------------------------------
+
+
+def test_a_structlog_event_counts_and_is_left_as_it_is(tel: Tooltel, seen: Captured) -> None:
+    count = DropCounter(tel)
+    event = {"event": adk("order_fnd"), "logger": CALLER, "level": "warning", "other": 1}
+    assert count(None, "warning", event) is event
+    assert event == {"event": adk("order_fnd"), "logger": CALLER, "level": "warning", "other": 1}
+    assert seen.increase(DROPS) == 1
+
+
+def test_a_foreign_record_counts_once_for_filter_and_processor(
+    tel: Tooltel, watched: logging.Logger, seen: Captured
+) -> None:
+    lines: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(self.format(record))
+
+    handler = Keep()
+    chain: list[Any] = [add_tool_context, DropCounter(tel)]
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=chain,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    watched.addHandler(handler)
+    try:
+        watched.warning(adk("order_fnd"))
+    finally:
+        watched.removeHandler(handler)
+    assert len(lines) == 1
+    assert seen.increase(DROPS) == 1
+
+
+def test_an_event_that_goes_on_to_the_standard_library_counts_once(tel: Tooltel, log: logging.Logger) -> None:
+    log.addFilter(LogFilter(tel))
+    with capture(tel) as seen:
+        bound = structlog.wrap_logger(
+            log,
+            processors=[DropCounter(tel), structlog.stdlib.render_to_log_kwargs],
+            wrapper_class=structlog.stdlib.BoundLogger,
+        )
+        bound.warning(adk("order_fnd"))
+    assert seen.increase(DROPS) == 1
+
+
+@given(st.dictionaries(st.text(max_size=10), st.none() | st.text() | st.integers() | st.binary(), max_size=5))
+def test_no_event_makes_the_processor_raise(event: dict[str, Any]) -> None:
+    made = Tooltel(Catalog(open=True), registry=CollectorRegistry())
+    event.setdefault("event", adk("x"))
+    assert DropCounter(made)(None, "warning", event) is event
