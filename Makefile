@@ -26,6 +26,7 @@ servers: $(STAMP) ## Fetch real Prometheus and Alertmanager binaries of two gene
 
 .PHONY: demo
 demo: $(STAMP) ## Play a support desk's shift through the real wrappers, and show who would be paged
+	@$(BIN)/python tools/servers.py --demo
 	@$(BIN)/tooltel demo
 
 .PHONY: e2e
