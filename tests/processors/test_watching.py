@@ -135,6 +135,32 @@ def test_a_reload_is_followed(tel: Tooltel, watched: logging.Logger, seen: Captu
     assert seen.increase(DROPS, reason="renamed", owner="orders", requested="order_fnd") == 1
 
 
+def test_a_signature_that_a_reload_brings_counts_for_a_logger_that_was_known_before(tel: Tooltel) -> None:
+    added = LogFilter(tel)
+    record = logging.LogRecord("shop.desk", 30, "x.py", 1, "no such function order_fnd", (), None)
+    added.filter(record)
+    with capture(tel) as seen:
+        own = Signature("not_found", r"no such function (?P<name>\S*)", logger="shop.desk")
+        assert tel.reload(Catalog(signatures=[own], open=True)) == ()
+        added.filter(record)
+    assert seen.increase(DROPS) == 1
+
+
+def test_a_reload_to_a_signature_that_cannot_work_keeps_the_ones_before(tel: Tooltel, log: logging.Logger) -> None:
+    log.addFilter(LogFilter(tel))
+    bad = Signature("not_found", r"no such function (?P<name>(\w+)+)!")
+    tel.reload(Catalog([Tool("order_find", "orders", retired=["order_fnd"])], signatures=[bad], open=True))
+    for _ in range(3):
+        log.warning(adk("order_fnd"))
+    from tooltel.testing import parse_samples
+
+    counted = dict.fromkeys((DROPS, "tooltel_internal_errors_total"), 0.0)
+    for (name, _), value in parse_samples(tel.view).items():
+        if name in counted:
+            counted[name] += value
+    assert counted == {DROPS: 3, "tooltel_internal_errors_total": 1}
+
+
 # --- once ---------------------------------------------------------------------------------------------
 
 

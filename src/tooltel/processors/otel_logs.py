@@ -55,9 +55,9 @@ class ToolLogProcessor(LogRecordProcessor):
             for key, value in keys.items():
                 if key not in attributes:
                     attributes[key] = value
-        scope = emitted.instrumentation_scope
-        logger, level = getattr(scope, "name", None), level_named(record.severity_text)
-        if signals.KEY_COUNTED in (record.attributes or ()) or not isinstance(record.body, str):
+        body, logger, level = record.body, getattr(emitted.instrumentation_scope, "name", None), record.severity_text
+        level = level if isinstance(level, str) else None
+        if type(body) is not str or signals.KEY_COUNTED in (record.attributes or ()):
             return
-        if self._watch.wants(logger, level):
-            self._watch.see(Record(record.body, logger, level), Teller.OTEL)
+        if any(sign in body for sign in self._watch.signs(logger, level)):
+            self._watch.see(Record(body, logger, level_named(level)), Teller.OTEL)

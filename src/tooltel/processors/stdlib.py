@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from tooltel import signals
-from tooltel.call import current_call, current_session
+from tooltel.call import _current
 from tooltel.drops import Teller
 from tooltel.match import Record
 from tooltel.processors.watching import LogWatch, context_keys, level_named, watch_of
@@ -51,21 +51,26 @@ class LogFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Let *record* pass, enriched and counted. Never raises."""
         try:
-            if current_call() is not None or current_session() is not None:
+            if _current.get() is not None:
                 for key, value in context_keys().items():
                     record.__dict__.setdefault(key, value)
-            if self._watch.wants(record.name, record.levelname):
-                see_record(self._watch, record)
+            if signs := self._watch.signs(record.name, record.levelname):
+                see_record(self._watch, record, signs)
         except Exception as error:  # noqa: BLE001 - inside the host's logging
             self._tel.guard.contain(Component.LOGS, error)
         return True
 
 
-def see_record(watch: LogWatch, record: logging.LogRecord) -> None:
+def see_record(watch: LogWatch, record: logging.LogRecord, signs: Iterable[str]) -> None:
     """Count what *record* tells of, unless one of its filters did so before: it is marked then."""
+    message = record.getMessage()  # the guard takes what a broken one raises
+    for sign in signs:
+        if sign in message:
+            break
+    else:
+        return
     if signals.KEY_COUNTED in record.__dict__ or getattr(_passing_on, "now", False):
         return
-    message = record.getMessage()  # the guard takes what a broken one raises
     seen = watch.see(Record(message, record.name, level_named(record.levelname), (), record.created), Teller.LOGGING)
     if seen:
         record.__dict__[signals.KEY_COUNTED] = True

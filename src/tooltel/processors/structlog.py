@@ -93,33 +93,38 @@ class DropCounter:
     """
 
     def __init__(self, tel: Watched) -> None:
-        from tooltel.processors.watching import watch_of  # late: its signatures are read from files
+        from tooltel.match import Record  # late, as what is below: signatures are read from files
+        from tooltel.processors.stdlib import see_record
+        from tooltel.processors.watching import level_named, watch_of
 
         self._tel = tel
         self._watch = watch_of(tel)
+        self._see_record = see_record
+        self._level_named = level_named
+        self._record = Record
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         """Give *event* as it is. Never raises."""
         try:
-            if signals.OUTCOME not in event:  # else an event of ours
-                self._see(logger, method, event)
+            self._see(logger, method, event)
         except Exception as error:  # noqa: BLE001 - inside the host's logging
             self._tel.guard.contain(signals.Component.LOGS, error)
         return event
 
     def _see(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> None:
-        from tooltel.match import Record
-        from tooltel.processors.stdlib import see_record
-        from tooltel.processors.watching import level_named
-
         record = event.get("_record")
-        if isinstance(record, logging.LogRecord):
-            if self._watch.wants(record.name, record.levelname):
-                see_record(self._watch, record)
+        if record is not None and isinstance(record, logging.LogRecord):
+            if signs := self._watch.signs(record.name, record.levelname):
+                self._see_record(self._watch, record, signs)
+            return
+        message = event.get("event")
+        if type(message) is not str or signals.OUTCOME in event:  # the latter is an event of ours
             return
         name = event.get("logger") or getattr(logger, "name", None)
         name = name if isinstance(name, str) else None
-        level = level_named(event.get("level") or method)
-        message = event.get("event")
-        if isinstance(message, str) and self._watch.wants(name, level):
-            self._watch.see(Record(message, name, level), Teller.STRUCTLOG)
+        level = event.get("level")
+        level = level if isinstance(level, str) else method
+        for sign in self._watch.signs(name, level):
+            if sign in message:
+                self._watch.see(self._record(message, name, self._level_named(level)), Teller.STRUCTLOG)
+                return

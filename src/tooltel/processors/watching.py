@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from tooltel import signals
 from tooltel.call import current_call, current_session
 from tooltel.drops import Drops, Teller
+from tooltel.errors import CatalogError
 from tooltel.match import Judge, Match, Needs, Record, Rule, known_writers, rules_of_catalog
 from tooltel.processors.structlog import call_keys
 from tooltel.signals import Component, Status
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tooltel.outcome import Outcome
     from tooltel.recording import Guard
 
+_REMEMBERED: Final = 1024  # loggers with their levels
 OTHERS: Final = frozenset({Needs.FRAMEWORK, Needs.BARE})  # of other processes: a stack trace as lines of text
 LEVELS: Final[Mapping[str, str]] = {"WARN": "WARNING", "FATAL": "CRITICAL", "EXCEPTION": "ERROR"}
 
@@ -47,15 +49,25 @@ class LogWatch:
     def __init__(self, tel: Watched) -> None:
         self._tel = weakref.ref(tel)
         self._busy = threading.local()
-        self._follow(tel.catalog)
+        self._follow(tel.catalog, rules_of_catalog(tel.catalog))
         if tel.services.drops is None:
             tel.services.drops = Drops(tel.services.clock)
 
-    def _follow(self, catalog: Catalog) -> None:
-        rules = tuple(rule for rule in rules_of_catalog(catalog) if _is_ours(rule))
-        self._judge = Judge(rules, catalog)
+    def _follow(self, catalog: Catalog, all_rules: tuple[Rule, ...]) -> None:
+        self._judge = Judge((rule for rule in all_rules if _is_ours(rule)), catalog)
         self._judges: dict[str | None, Judge] = {None: self._judge}
         self._catalog = catalog
+        self._signs: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
+
+    def _reload(self, tel: Watched) -> None:
+        """Go on with another catalog; with the rules of before, where it holds a signature that cannot be used."""
+        catalog, rules = tel.catalog, self._judge.rules
+        try:
+            rules = rules_of_catalog(catalog)
+        except CatalogError as error:
+            tel.guard.contain(Component.LOGS, error)
+        finally:
+            self._follow(catalog, rules)
 
     @property
     def writers(self) -> tuple[str, ...]:
@@ -63,12 +75,26 @@ class LogWatch:
         own = {logger for rule in self._judge.rules if not rule.framework for logger in rule.loggers}
         return tuple(sorted({*known_writers(), *(name.removesuffix(".*") for name in own)}))
 
-    def wants(self, logger: str | None, level: str | None) -> bool:
-        """Whether a record of *logger* and *level* can be of interest: asked before its message is even made."""
-        return bool(self._judge.candidates(logger, level))
+    def signs(self, logger: str | None, level: str | None) -> tuple[str, ...]:
+        """
+        Strings of which a record of *logger* and *level* holds one where it counts; empty for most records.
+
+        Asked of every record, with what its pipeline calls them, before its message is even made.
+        """
+        tel = self._tel()
+        if tel is not None and tel.catalog is not self._catalog:  # reloaded, or a tool was declared in code
+            self._reload(tel)
+        found = self._signs.get((logger, level))
+        if found is None:
+            rules = self._judge.candidates(logger, level_named(level))
+            found = tuple({rule.literal.decode("ascii") for rule in rules})
+            if len(self._signs) >= _REMEMBERED:
+                self._signs.clear()
+            self._signs[logger, level] = found
+        return found
 
     def see(self, record: Record, teller: Teller) -> bool:
-        """Judge *record*, and count what it tells of; whether it was of interest. Never raises."""
+        """Judge *record*, and count what it tells of; whether it tells of anything. Never raises."""
         tel = self._tel()
         if tel is None or getattr(self._busy, "now", False) or record.logger == signals.LOGGER:
             return False
@@ -82,8 +108,6 @@ class LogWatch:
             self._busy.now = False
 
     def _see(self, tel: Watched, record: Record, teller: Teller) -> bool:
-        if tel.catalog is not self._catalog:  # reloaded, or a tool was declared in code
-            self._follow(tel.catalog)
         session = current_session() or tel.services.session
         match = self._judge_of(session.asked_profile).judge(record)
         if match is None:
@@ -139,9 +163,9 @@ def context_keys() -> Mapping[str, str]:
     return {session.profile_key: session.origin.profile} if session is not None else {}
 
 
-def level_named(level: object) -> str | None:
+def level_named(level: str | None) -> str | None:
     """The name of a level in upper case, as signatures write it."""
-    if not isinstance(level, str):
+    if level is None:
         return None
     upper = clean(level, limit=16).upper()
     return LEVELS.get(upper, upper)
