@@ -106,6 +106,8 @@ def test_an_ambiguous_line_counts_for_a_tool_that_is_another_profiles() -> None:
     ("framework", "text"),
     [
         ("google-adk-java", "java.lang.RuntimeException: Tool not found: drill"),
+        ("google-adk-java", "Tool not found: drill"),
+        ("agno", "Function drill not found"),
         ("google-adk-go", 'agent run failed: unknown tool: "drill"'),
         ("google-adk-go", "agent run failed: tool 'drill' not found.\nAvailable tools: saw"),
     ],
@@ -116,7 +118,12 @@ def test_words_that_are_anybodys_count_where_the_framework_is_known(framework: s
     assert match.outcome.missing is not None
     assert match.outcome.missing.requested == "drill"
     assert judge(Record(text)) is None
-    assert judge(Record(text), framework="agno") is None
+    assert judge(Record(text), framework="mcp") is None
+
+
+def test_what_only_a_known_framework_decides_is_not_even_looked_for_without() -> None:
+    assert b"unknown tool: " not in Judge(builtin_rules(), CATALOG).literals
+    assert b"unknown tool: " in Judge(builtin_rules(), CATALOG, framework="google-adk-go").literals
 
 
 def test_where_the_framework_is_known_no_others_line_counts() -> None:

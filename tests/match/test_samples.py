@@ -76,7 +76,7 @@ def test_a_line_that_counts_holds_its_rules_literal_on_its_first_or_only_line(ro
     """The sidecar judges no line without one."""
     match = JUDGE.judge(record_of(row))
     assert match is not None
-    assert any(match.rule.literal.decode() in line for line in row["message"].split("\n"))
+    assert any(match.rule.literal.decode() in line for line in (row["logger"] or "", *row["message"].split("\n")))
     assert match.rule.literal in JUDGE.literals
 
 

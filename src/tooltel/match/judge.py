@@ -63,12 +63,12 @@ class Judge:
         profile: str | None = None,
         framework: str | None = None,
     ) -> None:
-        self.rules = tuple(rule for rule in rules if framework is None or rule.framework in ("", framework))
+        self.rules = tuple(rule for rule in rules if rule.counts_for(framework))
         self.catalog = catalog
         self.profile = profile
         self._framework = framework
         self._origin = Origin(catalog.profile_label(profile))
-        self._texts = {rule.id: rule.literal.decode("ascii") for rule in self.rules}
+        self._texts = {rule.id: rule.sign for rule in self.rules}
         self._known: dict[tuple[str | None, str | None], tuple[Rule, ...]] = {}
 
     @property

@@ -18,7 +18,7 @@ class Needs(StrEnum):
     """What a record must show beside its text."""
 
     NOTHING = "nothing"  # the text alone decides; a logger, where one is known, must still be the rule's
-    LEVEL = "level"  # where the logger is not known, the level
+    LEVEL = "level"  # where the logger is not known, the level; unless the reader was told whose log it is
     LOGGER = "logger"
     FRAMEWORK = "framework"  # the reader was told whose log it is
     BARE = "bare"  # a line without logger and level: the one of a stack trace that names the exception
@@ -30,7 +30,8 @@ class Rule:
     One entry of the signature table.
 
     `loggers` are exact names or prefixes (`google_adk.*`), empty for any; Java ones match abbreviated, too. `levels`
-    are the levels that count, empty for all. Every line that matches holds `literal`. `pattern` is tried at the start
+    are the levels that count, empty for all. Every line that matches holds `literal`, in its message or, where it is
+    the logger's name, before it. `pattern` is tried at the start
     of the message; its group `name` is the tool's or the requested name, and `fields` are argument names. `second` is
     tried at the start of the line after. `is_partial` says that the name lacks its beginning, and `is_unlisted` that
     the line is also written for tools that are there: then it counts only for names that the profile does not hold.
@@ -51,9 +52,21 @@ class Rule:
     times: int = 1
 
     @property
+    def sign(self) -> str:
+        """What the message of every record that matches holds; may be empty."""
+        literal = self.literal.decode("ascii")
+        return "" if literal in self.loggers else literal
+
+    @property
     def decides(self) -> bool:
         """Whether the text alone decides."""
         return self.needs is Needs.NOTHING
+
+    def counts_for(self, framework: str | None) -> bool:
+        """Whether the rule can count in a log of *framework* (None: of whatever there is)."""
+        if framework is None:
+            return self.needs is not Needs.FRAMEWORK
+        return self.framework in ("", framework)
 
     def takes_logger(self, logger: str | None, level: str | None = None, *, framework: str | None = None) -> bool:
         """Whether a record of *logger* and *level* (None: not known) can be this rule's, whatever its text."""
@@ -67,7 +80,7 @@ class Rule:
             return not self.loggers or any(is_logger(logger, wanted) for wanted in self.loggers)
         if self.needs is Needs.LOGGER:
             return False
-        return level is not None if self.needs is Needs.LEVEL else True
+        return self.needs is not Needs.LEVEL or level is not None or framework == self.framework
 
 
 def is_logger(seen: str, wanted: str) -> bool:

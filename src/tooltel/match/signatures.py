@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterator
+from re import _constants as sre  # type: ignore[attr-defined]  # the parser of `re` itself: no other one agrees with it
+from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltel.catalog.paths import key_path, shown
@@ -13,12 +14,6 @@ from tooltel.errors import CatalogError, Problem
 from tooltel.match.rules import SIGNATURE_LIMIT, Rule
 from tooltel.match.table import FRAMEWORKS, builtin_rules
 from tooltel.signals import Status
-
-with warnings.catch_warnings():
-    # The parser of `re` itself; there is no other one that agrees with it. Its place moved, with a warning.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from re import _constants as sre  # type: ignore[attr-defined]
-    from re import _parser as sre_parser  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
     from tooltel.catalog import Catalog, Signature

@@ -148,6 +148,7 @@ class _Warnings:
         self._watch = watch
         self._tel = tel
         self._shown: set[str] = set()
+        self._is_removed = False
         self._action = _action_for(UserWarning, _EXAMPLE)
         self._entry: Any = None
         if self._action != "error":  # who wants an exception gets one
@@ -161,20 +162,23 @@ class _Warnings:
         """Let warnings be shown as before."""
         if warnings.showwarning == self._mine:
             warnings.showwarning = self._before
-        self._watch_nothing = True
+        self._is_removed = True  # somebody may have taken our place, and still call us
         if self._entry is not None:
             with suppress(ValueError):  # the host has reset its filters since
                 warnings.filters.remove(self._entry)  # type: ignore[attr-defined]  # a list, whatever typeshed says
 
-    _watch_nothing = False
-
     def _show(self, message: Any, category: Any, filename: Any, lineno: Any, *rest: Any, **more: Any) -> None:
-        is_counted = False
-        if not self._watch_nothing:
+        is_counted = is_enough = False
+        try:
             text = str(message)
-            is_counted = self._watch.see(Record(text, _WARNINGS_LOGGER, "WARNING"), Teller.WARNINGS)
-            if is_counted and not self._is_to_show(text):
-                return
+            is_counted = not self._is_removed and self._watch.see(
+                Record(text, _WARNINGS_LOGGER, "WARNING"), Teller.WARNINGS
+            )
+            is_enough = is_counted and not self._is_to_show(text)
+        except Exception as error:  # noqa: BLE001 - inside the host's code that warns
+            self._tel.guard.contain(Component.LOGS, error)
+        if is_enough:
+            return
         before = getattr(_passing_on, "now", False)
         _passing_on.now = before or is_counted
         try:

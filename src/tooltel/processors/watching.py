@@ -87,7 +87,7 @@ class LogWatch:
         found = self._signs.get((logger, level))
         if found is None:
             rules = self._judge.candidates(logger, level_named(level))
-            found = tuple({rule.literal.decode("ascii") for rule in rules})
+            found = tuple({rule.sign for rule in rules})
             if len(self._signs) >= _REMEMBERED:
                 self._signs.clear()
             self._signs[logger, level] = found
