@@ -41,8 +41,14 @@ def _dashboards(catalog: Catalog, options: RenderOptions) -> dict[str, str]:
     return render_dashboards(catalog, options)
 
 
+def _runbooks(catalog: Catalog, options: RenderOptions) -> dict[str, str]:
+    from tooltel.artifacts.runbooks import render_runbook_index
+
+    return render_runbook_index(catalog, options)
+
+
 RENDERERS: Final[Mapping[str, Renderer]] = MappingProxyType(
-    {"rules": _rules, "routes": _routes, "dashboards": _dashboards}
+    {"rules": _rules, "routes": _routes, "dashboards": _dashboards, "runbooks": _runbooks}
 )
 KINDS: Final = tuple(RENDERERS)
 
