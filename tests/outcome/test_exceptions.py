@@ -81,9 +81,7 @@ def test_a_rejection_names_field_problem_and_what_was_expected() -> None:
 
 
 def test_what_a_rejection_quotes_from_the_model_is_cleaned() -> None:
-    (rejection,) = judge_exception(
-        tooltel.Rejected("a\nb", problem="\x1b[2J", expected="\u202e" * 500)
-    ).rejections
+    (rejection,) = judge_exception(tooltel.Rejected("a\nb", problem="\x1b[2J", expected="\u202e" * 500)).rejections
     (fault,) = rejection.faults
     assert fault.field == "a\\nb"
     assert fault.problem == "\\x1b[2J"
@@ -92,9 +90,7 @@ def test_what_a_rejection_quotes_from_the_model_is_cleaned() -> None:
     assert fault.expected.isprintable()
 
 
-@pytest.mark.parametrize(
-    ("policy", "label"), [("refunds", "refunds"), ("a\nb", "a\\nb"), ("p" * 500, "p" * 127 + "…")]
-)
+@pytest.mark.parametrize(("policy", "label"), [("refunds", "refunds"), ("a\nb", "a\\nb"), ("p" * 500, "p" * 127 + "…")])
 def test_a_refusal_names_its_policy_cleaned(policy: str, label: str) -> None:
     assert judge_exception(tooltel.Refused("no", policy=policy)).policy == label
 

@@ -144,9 +144,7 @@ def test_items_of_a_partial_result_are_counted_by_what_became_of_them() -> None:
 
 
 def test_a_refusal_by_result_names_its_policy_cleaned() -> None:
-    assert judge_result({"status": "refused", "policy": "a\nb" + "x" * 500}).policy == (
-        "a\\nb" + "x" * 123 + "…"
-    )
+    assert judge_result({"status": "refused", "policy": "a\nb" + "x" * 500}).policy == ("a\\nb" + "x" * 123 + "…")
 
 
 def test_a_status_that_answers_comparison_with_something_else_is_business_data() -> None:
@@ -170,15 +168,10 @@ def test_a_status_that_answers_comparison_with_something_else_is_business_data()
             raise ValueError("the truth value of an array is ambiguous")
 
     for status in (Column(), Ambiguous()):
-        assert (
-            judge_result({"status": status, "errors": ["x"], "policy": "p", "results": [{"status": "ok"}]})
-            == OK
-        )
+        assert judge_result({"status": status, "errors": ["x"], "policy": "p", "results": [{"status": "ok"}]}) == OK
 
 
-@pytest.mark.parametrize(
-    "result", [MagicMock(), Mock(), MagicMock(spec=dict), MagicMock(isError=True, content=[])]
-)
+@pytest.mark.parametrize("result", [MagicMock(), Mock(), MagicMock(spec=dict), MagicMock(isError=True, content=[])])
 def test_a_mock_answers_everything_and_says_nothing(result: object) -> None:
     assert judge_result(result) == OK
 

@@ -122,9 +122,7 @@ def test_the_text_of_a_string_subclass_is_taken_and_its_methods_are_not_trusted(
 
 
 @given(st.text(st.characters(exclude_categories=())), st.integers(2, 200))
-def test_any_text_comes_out_bounded_printable_and_encodable_and_stays_as_it_is_then(
-    text: str, limit: int
-) -> None:
+def test_any_text_comes_out_bounded_printable_and_encodable_and_stays_as_it_is_then(text: str, limit: int) -> None:
     cleaned = clean(text, limit=limit)
     assert len(cleaned) <= limit
     assert cleaned.isprintable()
