@@ -281,3 +281,59 @@ def test_a_disabled_tooltel_declares_nothing() -> None:
     desk = Desk(settings={"disabled": True})
     desk.tel.declared("support", [declaration("kb_search")])
     assert not series(samples(desk.tel), "tooltel_declaration_chars")
+
+
+def test_what_is_sent_again_is_not_measured_again_and_a_new_session_is_still_told() -> None:
+    measured: list[str] = []
+
+    def count(text: str) -> int:
+        measured.append(text)
+        return len(text)
+
+    tel = Desk(count_tokens=count).tel
+    with capture(tel) as seen:
+        for session in ("s-1", "s-1", "s-2"):
+            with tel.session(profile="support", id=session):
+                tel.declared("support", [declaration("kb_search", query={}), declaration("order_lookup")])
+    assert len(measured) == 2
+    assert [list(event["tools"]) for event in seen.logged("tools_offered")] == [["kb_search", "order_lookup"]] * 3
+    assert total(samples(tel), "tooltel_profile_tools", profile="support") == 2
+
+
+def test_what_was_changed_in_place_is_measured_again(desk: Desk) -> None:
+    sent = [declaration("kb_search", query={})]
+    desk.tel.declared("support", sent)
+    sent[0]["parameters"]["properties"]["limit"] = {"description": "At most so many."}
+    desk.tel.declared("support", sent)
+    assert total(samples(desk.tel), "tooltel_declaration_chars", profile="support") == size(*sent)
+
+
+def test_what_is_sent_again_under_another_catalog_is_measured_again(desk: Desk) -> None:
+    sent = [declaration("kb_search", query={})]
+    desk.tel.declared("support", sent)
+    tools = [replace(tool, owner="orders") if tool.name == "kb_search" else tool for tool in make_tools()]
+    assert not desk.tel.reload(make_catalog(tools))
+    desk.tel.declared("support", sent)
+    found = samples(desk.tel)
+    assert total(found, "tooltel_tool_declaration_chars", tool="kb_search", owner="orders") == size(*sent)
+
+
+class Odd:
+    """Refuses to be copied and compared, as what a framework puts into a schema may."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("no")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: object) -> Odd:
+        raise TypeError("no")
+
+
+def test_what_cannot_be_copied_or_compared_is_measured_each_time(desk: Desk) -> None:
+    for _ in range(2):
+        sent = [declaration("kb_search", query=Odd())]
+        with capture(desk.tel) as seen:
+            desk.tel.declared("support", sent)
+        assert not seen.logged("telemetry_error")
+    assert total(samples(desk.tel), "tooltel_profile_tools", profile="support") == 1
