@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import weakref
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import suppress
@@ -59,6 +60,7 @@ class Play(RuleBasedStateMachine):
         self.books: Counter[tuple[str, str, str]] = Counter()  # tool, outcome, profile
         self.drops = 0
         self.sessions: list[tuple[Any, str]] = []
+        self.made: weakref.WeakSet[Any] = weakref.WeakSet()
         self.open: dict[int, tuple[str, str]] = {}  # streams that are running: their tool and profile
         tool = self.tel.tool(owner="desk")
 
@@ -157,7 +159,9 @@ class Play(RuleBasedStateMachine):
 
     @rule(target=streams, end=st.sampled_from(["ok", "error", "timeout"]), slow=st.booleans())
     def make_stream(self, end: str, slow: bool) -> Any:
-        return [self.slow_rows(end) if slow else self.rows(end), end, 0]
+        source = self.slow_rows(end) if slow else self.rows(end)
+        self.made.add(source)
+        return [source, end, 0]
 
     @rule(stream=streams)
     def step(self, stream: Any) -> None:
@@ -247,7 +251,8 @@ class Play(RuleBasedStateMachine):
             return
         while self.sessions:
             self.leave_session()
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        for source in list(self.made):
+            self.close(source)
         self.loop.close()
         self.capture.__exit__(None, None, None)
         assert current_session() is None
