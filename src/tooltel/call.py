@@ -284,7 +284,7 @@ class Call:
             call = cast("Call", outer)
             self.session = call.session
             self.parent = call.tool.name
-            if call.observed and call.tool.name == self.tool.name:  # a plug-in has counted this very call
+            if call.observed and call.is_also(binding):  # a plug-in has counted this very call
                 self.services = services = call.absorbing(services, borrowed=self.borrowed)
         if services.payloads is not None:
             self.arguments = self._kept(binding.named(args, kwargs or {}))
@@ -475,14 +475,19 @@ class Call:
             repeated = self.services.repeats.note(self.session.key, self.tool.name, self.fingerprint, verdict.status)
         # Positional, in the order of the fields: the constructor with keywords takes three times as long.
         status, error_type, rejections, policy, items = verdict
+        plain = verdict is OK and repeated is None and times is None and self.alias is None and self.result is None
         return _outcome((
             status, self.tool, self.session.origin, seconds, error, error_type, self.alias, self.parent, self.call_id,
             rejections, policy, items, times, repeated, None, self.span, self.mark,
-            False, self.borrowed, self.result,
+            plain, self.borrowed, self.result,
         ))  # fmt: skip
 
     def _times(self) -> StreamTimes | None:
         return None
+
+    def is_also(self, binding: Binding) -> bool:
+        """Whether a call by *binding* inside this observed one is this one, seen again by the same Tooltel."""
+        return self.tool.name == binding.tool.name and self.binding.services is binding.services
 
     def absorbing(self, services: Services, *, borrowed: bool) -> Services:
         """The services of a call that is this one seen again, where this call is an observed one."""

@@ -62,7 +62,7 @@ class Observed(Call):
     def begin(self, binding: Binding, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> None:
         """Open the life, inside the session that was given, and enter its only step."""
         outer, session = current_call(), self._of
-        if session is None or (outer is not None and outer.observed and outer.tool.name == binding.tool.name):
+        if session is None or (outer is not None and outer.observed and outer.is_also(binding)):
             super().begin(binding, args, kwargs)
             return
         before = _current.set(session)

@@ -9,14 +9,15 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import CollectorRegistry
 
+from tooltel import Tooltel
 from tooltel.call import current_call, current_session, inside
 from tooltel.processors.spans import ToolSpanProcessor
 from tooltel.signals import Status
 from tooltel.testing import parse_samples
 
 if TYPE_CHECKING:
-    from tooltel import Tooltel
     from tooltel.observed import Observed
     from tooltel.testing import Captured
 
@@ -168,3 +169,38 @@ def test_a_call_can_be_seen_from_inside_where_no_context_was_carried(tel: Toolte
     assert len(seen.outcomes) == 1
     assert parents == [span.context.trace_id for span in seen.spans if span.context]
     assert (current_call(), current_session()) == (None, None)
+
+
+def test_calls_that_another_tooltel_observes_around_it_are_its_own(tel: Tooltel, seen: Captured) -> None:
+    with Tooltel(tel.catalog, registry=CollectorRegistry()) as other:
+        client = other.observe("stranger", {})
+        tel.observe("stranger", {}).finish(1)
+        client.finish(1)
+        assert parse_samples(other.view)[calls_of("stranger")] == 1
+    assert len(seen.outcomes) == 1
+
+
+def calls_of(tool: str) -> tuple[str, frozenset[tuple[str, str]]]:
+    labels = {"owner": "unowned", "version": "", "risk": "unknown", "profile": "none", "outcome": "ok", "tool": tool}
+    return "tooltel_tool_calls_total", frozenset(labels.items())
+
+
+def test_spans_around_one_that_a_plug_in_told_of_are_not_counted_either(tel: Tooltel, seen: Captured) -> None:
+    provider = TracerProvider()
+    provider.add_span_processor(ToolSpanProcessor(tel, count=True))
+    tracer = provider.get_tracer("framework")
+    with (
+        tracer.start_as_current_span("tools/call stranger"),
+        tracer.start_as_current_span("MCP send tools/call stranger"),
+        tracer.start_as_current_span("tools/call") as server,
+    ):
+        call = tel.observe("stranger", {}, span=server)
+        server.update_name("tools/call stranger")
+        call.finish(1)
+    assert seen.increase("tooltel_tool_calls_total") == 1
+    with (
+        tracer.start_as_current_span("MCP send tools/call stranger"),
+        tracer.start_as_current_span("tools/call") as server,
+    ):
+        server.update_name("tools/call stranger")
+    assert seen.increase("tooltel_tool_calls_total") == 2

@@ -85,7 +85,8 @@ class ToolSpanProcessor(SpanProcessor):
         self._inner = inner
         self._count = count
         self._open: OrderedDict[int, str] = OrderedDict()  # span id -> tool, of spans that are running
-        self._inside: set[int] = set()
+        self._inside: set[int] = set()  # ids of open spans that are inside something of the same tool
+        self._told: set[int] = set()  # and of those around one that a plug-in told the outcome of
         self._lock = threading.Lock()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
@@ -139,28 +140,34 @@ class ToolSpanProcessor(SpanProcessor):
             if len(self._open) > _OPEN_SPANS:
                 lost, _ = self._open.popitem(last=False)
                 self._inside.discard(lost)
+                self._told.discard(lost)
 
     def _end(self, span: ReadableSpan) -> ReadableSpan:
         attributes = span.attributes or {}
         name = tool_of_span(span.name, attributes)
         if name is None:
             return span
-        if self._count and not self._was_inside(span) and signals.OUTCOME not in attributes:
+        if self._count and self._stands_for_the_call(span, name):
             self.tel.services.publish_drop(self._outcome(span, name))
         if self._key(signals.OWNER) in attributes:
             return span
         return _copied(span, {**attributes, **self._tags(name)})
 
-    def _was_inside(self, span: ReadableSpan) -> bool:
+    def _stands_for_the_call(self, span: ReadableSpan, name: str) -> bool:
+        """Whether *span* is the outermost of its call, and no plug-in told of any of them."""
         context = span.get_span_context()
-        if context is None:
-            return False
+        mine = context.span_id if context is not None else 0
+        around = span.parent.span_id if span.parent is not None else 0
         with self._lock:
-            self._open.pop(context.span_id, None)
-            if context.span_id in self._inside:
-                self._inside.discard(context.span_id)
-                return True
-        return False
+            self._open.pop(mine, None)
+            has_outer = self._open.get(around) == name
+            told = mine in self._told or signals.OUTCOME in (span.attributes or {})
+            inside = mine in self._inside or has_outer
+            self._told.discard(mine)
+            self._inside.discard(mine)
+            if told and has_outer:
+                self._told.add(around)
+        return not told and not inside
 
     def _outcome(self, span: ReadableSpan, name: str) -> Outcome:
         origin = self.tel.origin()
