@@ -62,6 +62,15 @@ def test_a_line_of_a_framework_says_nothing_as_another_loggers(row: dict[str, An
         assert JUDGE.judge(Record(row["message"], "shop.chat", row["level"])) is None
 
 
+@pytest.mark.parametrize(
+    "row", [row for row in rows(matching=True) if RULES[row.values[0]["rule"]].needs is Needs.BARE]
+)
+def test_a_line_of_a_stack_trace_says_nothing_as_a_records_message(row: dict[str, Any]) -> None:
+    """Who logs an exception's text often logs its stack trace, too."""
+    assert JUDGE.judge(Record(row["message"], "shop.agent", "ERROR")) is None
+    assert JUDGE.judge(Record(row["message"], None, "ERROR")) is None
+
+
 @pytest.mark.parametrize("row", rows(matching=True))
 def test_a_line_that_quotes_one_says_nothing(row: dict[str, Any]) -> None:
     if RULES[row["rule"]].is_partial:

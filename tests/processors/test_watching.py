@@ -12,6 +12,7 @@ import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from prometheus_client import CollectorRegistry
 
 from tests.processors.kit import CALLER, DROPS, adk
@@ -171,6 +172,18 @@ def test_an_observed_call_that_was_told_before_is_closed_and_not_counted_again(
     assert seen.increase(DROPS) == 1
     assert seen.increase("tooltel_tool_calls_active") == 0
     assert all(span.end_time is not None for span in seen.spans)
+
+
+def test_a_frameworks_span_of_a_drop_that_was_told_before_still_gets_its_outcome(
+    tel: Tooltel, watched: logging.Logger, seen: Captured
+) -> None:
+    provider = TracerProvider()
+    with provider.get_tracer("framework").start_as_current_span("execute_tool order_fnd") as span:
+        watched.warning(adk("order_fnd"))
+        tel.not_found("order_fnd", span=span)
+    assert isinstance(span, ReadableSpan)
+    assert (span.attributes or {})["tool.outcome"] == "not_found"
+    assert seen.increase(DROPS) == 1
 
 
 def test_a_line_that_its_framework_writes_twice_for_each_call_counts_once_for_two(tel: Tooltel, seen: Captured) -> None:
