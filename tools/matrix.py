@@ -22,6 +22,7 @@ import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 MATRIX = ROOT / ".matrix"
 SIDE_BY_SIDE = 2
+FINDING = Lock()  # uv looks itself up through sysconfig, whose first look-up two threads must not share
 SHOWN_LINES = 60  # of the output of an environment that failed
 TESTING = (
     "pytest>=8.3",
@@ -60,6 +62,13 @@ ENVIRONMENTS = (
     Environment("adk-oldest", "adk", ("google-adk==1.18.0",), "tests/integrations/adk"),
     Environment("adk-before-names", "adk", ("google-adk[mcp]==2.8.0",), "tests/integrations/adk"),
     Environment("adk-newest", "adk", ("google-adk[mcp]==2.13.0",), "tests/integrations/adk"),
+    Environment("anthropic-oldest", "anthropic", ("anthropic==0.68.0",), "tests/integrations/anthropic"),
+    Environment("anthropic-last-0", "anthropic", ("anthropic==0.125.0",), "tests/integrations/anthropic"),
+    Environment("anthropic-newest", "anthropic", ("anthropic==2.14.0",), "tests/integrations/anthropic"),
+    Environment("pydantic-ai-oldest", "pydantic-ai", ("pydantic-ai-slim==1.71.0",), "tests/integrations/pydantic_ai"),
+    Environment("pydantic-ai-last-1", "pydantic-ai", ("pydantic-ai-slim==1.107.10",), "tests/integrations/pydantic_ai"),
+    Environment("pydantic-ai-first-2", "pydantic-ai", ("pydantic-ai-slim==2.0.0",), "tests/integrations/pydantic_ai"),
+    Environment("pydantic-ai-newest", "pydantic-ai", ("pydantic-ai-slim==2.68.0",), "tests/integrations/pydantic_ai"),
 )
 
 
@@ -192,7 +201,8 @@ def _uv() -> str:
         from uv import find_uv_bin
     except ImportError:
         sys.exit("matrix: uv is not in this environment; `make setup` installs it")
-    return find_uv_bin()
+    with FINDING:
+        return find_uv_bin()
 
 
 # --- the package index -----------------------------------------------------------------------------

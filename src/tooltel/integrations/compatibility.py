@@ -197,7 +197,161 @@ LANGCHAIN: Final = _rows(
     },
 )
 
-ROWS: Final[tuple[Row, ...]] = (*ADK, *PYDANTIC_AI, *LANGCHAIN, *LANGGRAPH)
+_BY_TOOL_CALL: Final = "the tool object's own verdict: a structural rejection, with the arguments that pydantic names"
+ANTHROPIC: Final = _rows(
+    "anthropic",
+    ("0.68.0", "0.125.0", "2.14.0"),
+    {
+        Moment.CALL: "around the tool object's `call`, as the runner has no hook",
+        Moment.UNKNOWN: "the names in each message that the runner gives, against the tools that it was given",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs and on spans, never a label",
+        Moment.COERCED: Unseen(
+            "pydantic converts the string, and the tool runs: nothing tells of it; "
+            "the raw arguments are handed in, for the check against the schema"
+        ),
+        Moment.MISTYPED: _BY_TOOL_CALL,
+        Moment.MISSING: _BY_TOOL_CALL,
+        Moment.EXTRA: _BY_TOOL_CALL,
+        Moment.WRONG_CASE: _BY_TOOL_CALL,
+        Moment.NULL: _BY_TOOL_CALL,
+        Moment.MALFORMED: Unseen(
+            "the API gives arguments as data; where they break off in a stream, reading it fails, and there is no call"
+        ),
+        Moment.DOMAIN: "ToolError (0.84 and later) or tooltel.Rejected, raised by the tool",
+        Moment.REFUSED: "tooltel.Refused, raised by the tool; the runner has no policies of its own",
+        Moment.CRASH: "the exception itself; a ValidationError of the tool's own is told from one of its arguments",
+        Moment.TIMEOUT: "a TimeoutError of the tool's; the runner sets no limit",
+        Moment.CANCELLED: "asynchronous runners: the cancellation, around the tool object's `call`",
+        Moment.PARALLEL: "each call of a message by itself; the runner makes them one after the other",
+        Moment.ALIAS: "a tool given a second time under its old name; else an old name is a drop, told as a rename",
+        Moment.STREAM: "streaming runners too; names in a stream once the host went on from it",
+        Moment.DECLARATIONS: "the tools of the runner, as they turn into the request, and tools added or removed later",
+        Moment.SESSION: "as told by conversation_id=, by the client for its spans, or by the block around the run",
+        Moment.AGENT: "as told by agent=, or that of the block around the run",
+        Moment.CALL_ID: "the id of the tool_use block",
+    },
+)
+
+_NO_PROGRESS: Final = "a result comes whole, over streamable HTTP too; notifications of progress are no part of it"
+_NO_CALL_ID: Final = Unseen("MCP has no place for the model's call id; the ids of requests only number a connection's")
+_NOT_JSON: Final = Unseen("MCP takes arguments as data: whoever read the model's text has failed before")
+_COERCED_IN_SERVER: Final = Unseen(
+    "a server of functions turns the string into a number in silence; a low-level one of 1.x checks the schema"
+)
+_DROPPED_IN_SERVER: Final = Unseen(
+    "a server of functions drops the argument in silence; a low-level one of 1.x checks the schema"
+)
+_ALIAS_UNKNOWN_THERE: Final = "an old name that works, or with redirect_aliases=True any alias unknown to the server"
+_AS_ANSWERED: Final = "an answer with isError has no field for its cause; "
+MCP_SERVER: Final = _rows(
+    "mcp (server)",
+    ("1.10.0", "1.30.0", "2.0.0", "2.3.0"),
+    {
+        Moment.CALL: "middleware (2.x) or the request handler (1.x): judged by the shape of the structured content",
+        Moment.UNKNOWN: "the server's own error, known by its words and the very name that was asked for",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs, cut on spans of ours, never a label",
+        Moment.COERCED: _COERCED_IN_SERVER,
+        Moment.MISTYPED: "pydantic's error behind the server's, or what the server says of the schema",
+        Moment.MISSING: "pydantic's error behind the server's, or what the server says of the schema",
+        Moment.EXTRA: _DROPPED_IN_SERVER,
+        Moment.WRONG_CASE: "pydantic's error behind the server's, or what the server says of the schema",
+        Moment.NULL: "pydantic's error behind the server's, or what the server says of the schema",
+        Moment.MALFORMED: _NOT_JSON,
+        Moment.DOMAIN: "a ToolError or tooltel.Rejected of the function's, or a result with status and errors",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, or other middleware's error (2.x)",
+        Moment.CRASH: "the exception behind the server's error",
+        Moment.TIMEOUT: "a TimeoutError behind the server's error",
+        Moment.CANCELLED: "the end of the request's task, once the client has said that it gives the call up",
+        Moment.PARALLEL: "each request has a context of its own",
+        Moment.ALIAS: _ALIAS_UNKNOWN_THERE,
+        Moment.STREAM: _NO_PROGRESS,
+        Moment.DECLARATIONS: "what `tools/list` is answered with, as far as a client asks",
+        Moment.SESSION: "the session that an HTTP request says it is of, or the block around the server",
+        Moment.AGENT: Unseen("MCP names the client's software, and no agent: say agent= to watch_server"),
+        Moment.CALL_ID: _NO_CALL_ID,
+    },
+)
+MCP_CLIENT: Final = _rows(
+    "mcp (client)",
+    ("1.10.0", "1.30.0", "2.0.0", "2.3.0"),
+    {
+        Moment.CALL: "ClientSession.call_tool: judged by the shape of the structured content",
+        Moment.UNKNOWN: "the answer's words in the forms of the Python and TypeScript SDKs, or the error -32602",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs, cut on spans of ours, never a label",
+        Moment.COERCED: Unseen("the server turns the string into a number, and its answer does not say so"),
+        Moment.MISTYPED: "the answer's words in the forms of the Python and TypeScript SDKs and of fastmcp",
+        Moment.MISSING: "the answer's words in the forms of the Python and TypeScript SDKs and of fastmcp",
+        Moment.EXTRA: Unseen("the server drops the argument, and its answer does not say so; fastmcp's answers do"),
+        Moment.WRONG_CASE: "the answer's words in the forms of the Python and TypeScript SDKs and of fastmcp",
+        Moment.NULL: "the answer's words in the forms of the Python and TypeScript SDKs and of fastmcp",
+        Moment.MALFORMED: _NOT_JSON,
+        Moment.DOMAIN: Unseen(
+            _AS_ANSWERED + "it is recorded as an error, unless structured content has status and errors"
+        ),
+        Moment.REFUSED: Unseen(
+            _AS_ANSWERED + "it is recorded as an error, unless structured content has status and policy"
+        ),
+        Moment.CRASH: "isError, a JSON-RPC error (by its code), or a result that breaks its output schema",
+        Moment.TIMEOUT: Unseen(
+            _AS_ANSWERED + "the client's own time limit is seen, and one inside the tool is recorded as an error"
+        ),
+        Moment.CANCELLED: "the end of the task that waits for the answer",
+        Moment.PARALLEL: "each call has a context of its own",
+        Moment.ALIAS: _ALIAS_UNKNOWN_THERE,
+        Moment.STREAM: _NO_PROGRESS,
+        Moment.DECLARATIONS: "what `tools/list` is answered with: of all servers of a profile, what a host can send",
+        Moment.SESSION: "the block around the call; the id of MCP's own session numbers connections",
+        Moment.AGENT: "the block around the call, or agent=",
+        Moment.CALL_ID: _NO_CALL_ID,
+    },
+)
+FASTMCP: Final = _rows(
+    "fastmcp",
+    ("2.14.0", "3.0.0", "3.4.11", "4.2.3"),
+    {
+        Moment.CALL: "on_call_tool: judged by the shape of the structured content",
+        Moment.UNKNOWN: "NotFoundError in on_call_tool",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs, cut on spans of ours, never a label",
+        Moment.COERCED: Unseen("fastmcp turns the string into a number in silence, unless it validates strictly"),
+        Moment.MISTYPED: "ValidationError in on_call_tool; strict validation of 2.x and 3.x rejects before it",
+        Moment.MISSING: "ValidationError in on_call_tool",
+        Moment.EXTRA: "ValidationError in on_call_tool",
+        Moment.WRONG_CASE: "ValidationError in on_call_tool",
+        Moment.NULL: "ValidationError in on_call_tool",
+        Moment.MALFORMED: _NOT_JSON,
+        Moment.DOMAIN: "a ToolError or tooltel.Rejected of the function's, or a result with status and errors",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, or an AuthorizationError",
+        Moment.CRASH: "the exception behind fastmcp's ToolError",
+        Moment.TIMEOUT: "a TimeoutError behind fastmcp's ToolError, or the tool's own time limit",
+        Moment.CANCELLED: "the end of the request's task, once the client has said that it gives the call up",
+        Moment.PARALLEL: "each request has a context of its own",
+        Moment.ALIAS: _ALIAS_UNKNOWN_THERE,
+        Moment.STREAM: _NO_PROGRESS,
+        Moment.DECLARATIONS: "on_list_tools: what a client is listed, as far as it asks",
+        Moment.SESSION: "fastmcp's session_id; not over the stateless protocol of 2026-07-28, which 4.x prefers",
+        Moment.AGENT: Unseen("MCP names the client's software, and no agent: say agent= to the middleware"),
+        Moment.CALL_ID: _NO_CALL_ID,
+    },
+)
+
+ROWS: Final[tuple[Row, ...]] = (
+    *ADK,
+    *PYDANTIC_AI,
+    *ANTHROPIC,
+    *LANGCHAIN,
+    *LANGGRAPH,
+    *MCP_SERVER,
+    *MCP_CLIENT,
+    *FASTMCP,
+)
 
 
 def rows_of(framework: str) -> dict[Moment, Row]:
