@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tooltel import Catalog, Owner, Profile, Tool, signals
 from tooltel.catalog import Source
 from tooltel.outcome import Origin, Outcome
-from tooltel.recorders.prometheus import Series
 from tooltel.sidecar.disk import Disk
 from tooltel.sidecar.engine import Engine, Job
 from tooltel.sidecar.reading import Limits
@@ -68,7 +67,7 @@ class Judge:
                 continue
             if rule.second is not None and not (record.following and rule.second.fullmatch(record.following[0])):
                 continue
-            missing = self._catalog.explain(found["name"], self._profile)
+            missing = self._catalog.explain(found["name"], self._profile, suggest=False)
             origin = Origin(self._catalog.profile_label(self._profile))
             return Match(rule, Outcome(Status.NOT_FOUND, None, origin, missing=missing))
         return None
@@ -191,11 +190,10 @@ class Sidecar:
         return int(self.total(signals.SIDECAR_MATCHES))
 
 
-def line(number: int, *, filler: int = 0) -> bytes:
+def line(number: int) -> bytes:
     """A log line that counts as one drop of `old_NUMBER`, different from all others."""
-    extra = b" " * 0 if not filler else b""
     stamp = f"2026-11-30 17:{number // 60 % 60:02d}:{number % 60:02d},{number % 1000:03d} [main] WARN com.acme.Agent - "
-    return stamp.encode() + extra + f"Tool not found: old_{number}\n".encode()
+    return stamp.encode() + f"Tool not found: old_{number}\n".encode()
 
 
 def noise(number: int) -> bytes:
@@ -209,6 +207,6 @@ def append(path: Path, *parts: bytes) -> None:
         file.write(b"".join(parts))
 
 
-def value_of(values: dict[Series, float], metric: signals.Metric, *labels: str) -> float:
-    """One series."""
-    return values[Series(metric, labels)]
+def expected(*numbers: int) -> dict[str, int]:
+    """What `Sidecar.names` is when each of *numbers* counted once."""
+    return {f"old_{number}": 1 for number in numbers}

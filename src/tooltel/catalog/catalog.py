@@ -145,12 +145,13 @@ class Catalog:
         alias = self.aliases.get(found)
         return alias.tool if alias else self.retired[found].name
 
-    def explain(self, requested: object, profile: str | None) -> Missing:
+    def explain(self, requested: object, profile: str | None, *, suggest: bool = True) -> Missing:
         """
         Tell why a call to *requested*, made by a session of *profile*, reached no tool.
 
         A name of the catalog is `not_in_profile`, an old one `renamed`; anything else the model made up, or left
-        empty. Any object is accepted, as it comes from a model.
+        empty. Any object is accepted, as it comes from a model. Without *suggest* no nearest name is sought for what is
+        made up: that takes as long as there are names, which a file of such calls would feel.
         """
         if issubclass(type(requested), str):
             name = str.__str__(requested)  # a subclass may hash or compare as it likes
@@ -165,7 +166,8 @@ class Catalog:
         owner = self.profile_owner(profile)
         if not name.strip():
             return Missing(clean(name), Reason.EMPTY, known=False, owner=owner)
-        return Missing(clean(name), Reason.UNKNOWN, known=False, owner=owner, nearest=self.nearest(name))
+        nearest = self.nearest(name) if suggest else None
+        return Missing(clean(name), Reason.UNKNOWN, known=False, owner=owner, nearest=nearest)
 
     def with_tool(self, tool: Tool) -> Catalog:
         """The same catalog with one more tool, or with a tool replaced."""

@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
         "check": Verb("tooltel.cli.check:check", "Find every problem of a catalog."),
         "render": Verb("tooltel.cli.render:render", "Write dashboards, rules and routes of a catalog.", "cli,render"),
+        "sidecar": Verb("tooltel.cli.sidecar:sidecar", "Count what an agent's logs tell, beside it.", "cli,sidecar"),
         "demo": Verb("tooltel.cli.demo:demo", "Play a shift of a support desk and show what was recorded."),
     }
 )

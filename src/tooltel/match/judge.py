@@ -53,6 +53,7 @@ class Judge:
     Judges records by *rules*, in their order, against one *catalog*.
 
     *profile* is whose sessions the log is about; without it only renamed, unknown and empty names can be told apart.
+    Without *suggest* nobody wants to know which name was meant, which takes the longest of all to find out.
     *framework* says whose log it is: then only its rules count, and a user's own.
     """
 
@@ -62,11 +63,14 @@ class Judge:
         catalog: Catalog,
         profile: str | None = None,
         framework: str | None = None,
+        *,
+        suggest: bool = True,
     ) -> None:
         self.rules = tuple(rule for rule in rules if rule.counts_for(framework))
         self.catalog = catalog
         self.profile = profile
         self._framework = framework
+        self._suggest = suggest
         self._origin = Origin(catalog.profile_label(profile))
         self._texts = {rule.id: rule.sign for rule in self.rules}
         self._known: dict[tuple[str | None, str | None], tuple[Rule, ...]] = {}
@@ -139,7 +143,7 @@ class Judge:
     def _missing(self, name: str | None) -> Missing:
         if name is None:  # the line does not say which: not the same as an empty name
             return Missing("", Reason.UNKNOWN, known=False, owner=self.catalog.profile_owner(self.profile))
-        return self.catalog.explain(name, self.profile)
+        return self.catalog.explain(name, self.profile, suggest=self._suggest)
 
     def _is_offered(self, name: str | None) -> bool:
         alias = self.catalog.aliases.get(name or "")

@@ -73,6 +73,7 @@ class Follower:
         self.failing: dict[str, str] = {}  # paths that cannot be read, and why
         self.failing_bytes: dict[str, tuple[str, int]] = {}  # their sources and sizes: it all waits
         self.is_stirred = True  # a name has changed: look around at once
+        self._unsure: set[str] = set()  # paths that could not be looked at: they may mean what they meant
         self._open = 0
 
     # --- looking around ---
@@ -96,7 +97,7 @@ class Follower:
         if self.looked_at:
             self._find_missed(names, {path: source for path, source, _ in found.values()}, now)
         for key, log in list(self.logs.items()):
-            if key not in found and log.is_live:
+            if key not in found and log.is_live and log.path not in self._unsure:
                 log.is_live, log.grew_at, log.seen = False, now, None
                 self._locate(log)
         has_news = any(self.names.get(path) != key for path, key in names.items())
@@ -117,7 +118,7 @@ class Follower:
             if before != key:
                 self._look_beside(path, sources[path], now)
         for log in self.logs.values():
-            if log.is_live and log.path not in names:
+            if log.is_live and log.path not in names and log.path not in self._unsure:
                 sources[log.path] = log.source
         for path in [*self._missing_paths(), *(path for path in sources if path not in names)]:
             self._look_beside(path, sources.get(path) or self._source_of(path), now)
@@ -133,15 +134,18 @@ class Follower:
         """Every regular file that the sources mean: path, source and what it is. A file counts for one source."""
         found: dict[Key, tuple[str, str, Seen]] = {}
         missing = []
+        unsure: set[str] = set()
         for source in self._sources:
             for pattern in source.files:
                 is_there = False
                 for path in self._paths(pattern):
                     try:
                         seen = self._disk.stat(path)
+                    except (FileNotFoundError, NotADirectoryError):
+                        continue
                     except OSError as error:
-                        if not isinstance(error, FileNotFoundError):
-                            self._fails(path, source.name, error, 0)
+                        unsure.add(path)
+                        self._fails(path, source.name, error, 0)
                         continue
                     if stat.S_ISREG(seen.mode):
                         is_there = True
@@ -151,6 +155,7 @@ class Follower:
                 if not is_there:
                     missing.append(pattern)
         self.missing = missing
+        self._unsure = unsure
         return found
 
     def _paths(self, pattern: str) -> Iterator[str]:
@@ -174,7 +179,7 @@ class Follower:
             mark = self._disk.read(log.descriptor, min(MARK, size), max(0, size - MARK))
         except OSError:
             return
-        log.offset, log.head, log.mark = size, fingerprint(log.head_bytes), fingerprint(mark)
+        log.offset, log.head, log.mark_bytes = size, fingerprint(log.head_bytes), mark
         log.skipping, log.is_checked = not mark.endswith(b"\n"), True
 
     def _look_beside(self, path: str, source: str, now: float) -> None:
@@ -254,7 +259,10 @@ class Follower:
         end = self._reader.read(log, final=final or is_over, now=now)
         if end is End.REPLACED:
             self._replaced(log, now)
-            return True
+            # At once, before the turn of its copies: they are known by what was read here.
+            if not self._open_file(log, now) or self._is_someone_elses(log, seen, now):
+                return False
+            end = self._reader.read(log, final=final, now=now)
         log.seen = log.stamp(seen) if end is End.REACHED else None
         if end is End.REACHED:
             self.failing.pop(log.path, None)
@@ -267,8 +275,10 @@ class Follower:
             seen = self._disk.stat(log.path)
             if seen.key == log.key:
                 return seen
-        except OSError as error:
-            if isinstance(error, PermissionError) and log.fd is None:
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except PermissionError:
+            if log.fd is None:
                 raise
         self.is_stirred = self.is_stirred or log.is_live
         if log.fd is not None:
@@ -301,8 +311,8 @@ class Follower:
                 log.adopt(other.identity)
                 return False
         known = (*self.retired, *([log.parent] if log.parent is not None else []))
-        log.original, log.parent, log.is_checked = None, None, True
         gone = find_gone(self._disk, log, seen.size, known)
+        log.original, log.parent, log.is_checked = None, None, True
         if gone is not None:
             log.adopt(gone)
         return False
@@ -322,7 +332,7 @@ class Follower:
             if seen.key not in self.logs and seen.size >= before.offset > 0:
                 copy = LogFile(beside, seen.key, log.source, origin=log.origin)
                 copy.is_live = False
-                if self._open_file(copy, now):
+                if self._open_file(copy, now, beside=log):
                     if fits(self._disk, copy, before):
                         copy.adopt(before)
                         self._admit(copy, seen, now)

@@ -70,14 +70,15 @@ class LogFile:
         self.generation = 0
         self.offset = 0
         self.head = NO_PRINT
-        self.mark = NO_PRINT
         self.skipping = False
         self.pieces: dict[str, bytes] = {}
+        self._mark = NO_PRINT
 
         self.fd: int | None = None
         self.size = 0
         self.seen: tuple[int, int] | None = None  # size and time of change when last read to its end
-        self.head_bytes = b""
+        self.head_bytes = b""  # what `head` is of, or more; empty before the first read of a restored file
+        self.mark_bytes = b""  # what `mark` is of; empty where only its fingerprint is known
         self.scanned = 0  # up to here there is no newline after `offset`
         self.is_live = True  # a name that is watched leads here
         self.is_ignored = False  # compressed
@@ -89,6 +90,23 @@ class LogFile:
         self.waiting_since: float | None = None
 
     @property
+    def mark(self) -> Print:
+        """The fingerprint of what stands before `offset`; taken only when somebody asks."""
+        return fingerprint(self.mark_bytes) if self.mark_bytes else self._mark
+
+    def is_marked_by(self, data: bytes) -> bool:
+        """Whether *data*, as many bytes as there were then, is what stood before `offset`."""
+        if self.mark_bytes:
+            return data.endswith(self.mark_bytes)
+        return self._mark.fits(data[len(data) - self._mark.length :])
+
+    def is_headed_by(self, data: bytes) -> bool:
+        """Whether *data* begins as the file did."""
+        if len(self.head_bytes) >= self.head.length > 0:
+            return data.startswith(self.head_bytes[: self.head.length])
+        return self.head.fits(data)
+
+    @property
     def identity(self) -> Identity:
         """What is kept when the file is gone."""
         facts = (self.offset, self.head, self.mark, self.skipping, dict(self.pieces))
@@ -96,14 +114,16 @@ class LogFile:
 
     def adopt(self, identity: Identity) -> None:
         """Go on where *identity* stopped: this is a copy, or the file itself."""
-        self.offset, self.head, self.mark = identity.offset, identity.head, identity.mark
+        self.offset, self.head, self._mark = identity.offset, identity.head, identity.mark
+        self.head_bytes = self.mark_bytes = b""
         self.skipping, self.pieces = identity.skipping, dict(identity.pieces)
         self.original, self.parent, self.is_checked = None, None, True
         self.scanned = 0
 
     def start_over(self) -> None:
         """Nothing of this file has been read: it is new, or has been truncated."""
-        self.offset, self.head, self.mark, self.skipping, self.pieces = 0, NO_PRINT, NO_PRINT, False, {}
+        self.offset, self.head, self._mark, self.skipping, self.pieces = 0, NO_PRINT, NO_PRINT, False, {}
+        self.mark_bytes = b""
         self.head_bytes, self.scanned, self.waiting_since, self.seen = b"", 0, None, None
         self.original, self.parent, self.is_ignored = None, None, False
 

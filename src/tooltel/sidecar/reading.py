@@ -69,6 +69,7 @@ class Reader:
         self._judges = judges
         self._limits = limits
         self._buffer = bytearray(MARK + limits.chunk)
+        self._lines = self._bytes = 0  # of the read that is going on
         self._count_lines: Callable[[memoryview], int] = make_counter()
 
     def read(self, log: LogFile, *, final: bool, now: float) -> End:
@@ -78,16 +79,20 @@ class Reader:
         *final* says that nothing more will be written: then the last line needs no newline, and no line waits.
         Raises OSError; then nothing that was not checked has been counted.
         """
-        left = self._limits.turn
         if not final and self._still_unfinished(log):
             return End.REACHED
-        while left > 0:
-            before = log.offset
-            end = self._step(log, self._buffer, self._limits.chunk, final=final, now=now)
-            if end is not End.MORE:
-                return end
-            left -= max(1, log.offset - before)
-        return End.MORE
+        self._lines = self._bytes = 0
+        left = self._limits.turn
+        end = End.MORE
+        try:
+            while end is End.MORE and left > 0:
+                before = log.offset
+                end = self._step(log, self._buffer, self._limits.chunk, final=final, now=now)
+                left -= max(1, log.offset - before)
+        finally:
+            self._ledger.count(signals.SIDECAR_LINES, log.source, amount=self._lines)
+            self._ledger.count(signals.SIDECAR_BYTES, log.source, amount=self._bytes)
+        return end
 
     def _still_unfinished(self, log: LogFile) -> bool:
         """Whether what came since the last look goes on with a line that has no end yet: then read no more of it."""
@@ -130,10 +135,13 @@ class Reader:
         """Whether the file still is the one that was read up to `offset`."""
         if not log.offset:
             return True
-        if not log.mark.fits(bytes(buffer[context - log.mark.length : context])):
+        if not log.is_marked_by(bytes(buffer[:context])):
             return False
-        log.head_bytes = self._disk.read(log.descriptor, HEAD, 0)
-        return log.head.fits(log.head_bytes)
+        head = self._disk.read(log.descriptor, HEAD, 0)
+        if not log.is_headed_by(head):
+            return False
+        log.head_bytes = head
+        return True
 
     def _skip(self, log: LogFile, chunk: _Chunk) -> End:
         """Leave out the rest of a line that is too long."""
@@ -174,7 +182,7 @@ class Reader:
             return End.REACHED
         self._judges[log.source].take(chunk.buffer, chunk.begin, chunk.end, log.pieces, is_patient=False)
         self._advance(log, chunk, chunk.end)
-        self._ledger.count(signals.SIDECAR_LINES, log.source)
+        self._lines += 1
         return End.REACHED
 
     def _pass_hole(self, log: LogFile, chunk: _Chunk) -> End:
@@ -186,8 +194,8 @@ class Reader:
             hole = self._disk.next_data(log.descriptor, log.offset) - log.offset
             if hole > MARK:  # it reads as zeros, and so the mark before its end is zeros
                 log.offset += hole
-                log.mark = fingerprint(bytes(MARK))
-                self._ledger.count(signals.SIDECAR_BYTES, log.source, amount=hole)
+                log.mark_bytes = bytes(MARK)
+                self._bytes += hole
         return End.MORE
 
     def _advance(self, log: LogFile, chunk: _Chunk, to: int) -> None:
@@ -203,6 +211,6 @@ class Reader:
             begun = log.head_bytes[: log.head.length] + bytes(buffer[begin : min(to, begin + HEAD)])
             log.head_bytes = begun[:HEAD]
             log.head = fingerprint(log.head_bytes)
-        log.mark = fingerprint(bytes(buffer[max(0, to - MARK) : to]))
-        self._ledger.count(signals.SIDECAR_LINES, log.source, amount=lines)
-        self._ledger.count(signals.SIDECAR_BYTES, log.source, amount=to - begin)
+        log.mark_bytes = bytes(buffer[max(0, to - MARK) : to])
+        self._lines += lines
+        self._bytes += to - begin

@@ -76,19 +76,22 @@ class Slots:
             return Loaded(None, sum(map(bool, slots)))
         self._sequence, place, payload = max(found)
         self._next = 1 - place
-        # From the second commit on both have been written: one that does not check has lost what it held.
-        broken = sum(each is None for each in checked) if self._sequence > 1 else 0
-        return Loaded(payload, broken)
+        return Loaded(payload, sum(each is None for each in checked))
 
     def commit(self, payload: bytes) -> None:
         """Save *payload*; when this returns it survives a crash. Raises OSError; then the state before is safe."""
-        header = _HEADER.pack(_MAGIC, self._sequence + 1, len(payload), _digest(self._sequence + 1, payload))
-        data = header + payload
+        if not self._sequence:
+            self._commit(payload)  # both from the first time on: a slot that does not check has lost something
+        self._commit(payload)
+
+    def _commit(self, payload: bytes) -> None:
+        sequence = self._sequence + 1
+        data = _HEADER.pack(_MAGIC, sequence, len(payload), _digest(sequence, payload)) + payload
         fd = self._fds[self._next]
         self._allocate(len(data))
         self.write(fd, data)
         self.sync(fd)
-        self._sequence += 1
+        self._sequence = sequence
         self._next = 1 - self._next
 
     def _allocate(self, size: int) -> None:
