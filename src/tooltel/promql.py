@@ -22,9 +22,7 @@ SECONDS: Final = MappingProxyType({"y": 31536000, "w": 604800, "d": 86400, "h": 
 
 _DURATION: Final = re.compile(r"(?:\d+[ywdhms])+")
 _PART: Final = re.compile(r"(\d+)([ywdhms])")
-_ESCAPES: Final = str.maketrans(
-    {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\x00"}
-)
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\x00"})
 
 
 # --- values ------------------------------------------------------------------------------------------
@@ -154,7 +152,9 @@ def either(*arms: Expr) -> Expr:
 def renamed(expr: Expr, source: str, target: str) -> Expr:
     """Copy label *source* to *target*, for joins with series that use another name; *source* stays."""
     _demand(expr, (source,), "label_replace")
-    text = f'label_replace({expr.text}, "{target}", "$1", "{source}", "(.*)")'
+    rest = f', "{target}", "$1", "{source}", "(.*)"'
+    inner = expr.text.replace("\n", "\n  ")
+    text = f"label_replace(\n  {inner}\n  {rest}\n)" if "\n" in inner else f"label_replace({inner}{rest})"
     return Expr(text, expr.labels | {target}, reads=expr.reads)
 
 
@@ -202,9 +202,7 @@ class Scope:
         """Select a recorded series: its rule carries the static matchers as labels, so they hold here too."""
         known = recorded.expr.labels | set(self.selector)
         if unknown := sorted(set(matchers) - known):
-            raise SignalError(
-                f"{recorded.name} has no label {', '.join(unknown)}, only {', '.join(sorted(known))}"
-            )
+            raise SignalError(f"{recorded.name} has no label {', '.join(unknown)}, only {', '.join(sorted(known))}")
         return Expr(f"{recorded.name}{self._matching(matchers)}", known, reads=recorded.expr.reads)
 
     def total(self, expr: Expr, /, *by: str, function: str = "sum") -> Expr:
@@ -217,9 +215,7 @@ class Scope:
         inner = expr.text.replace("\n", "\n  ")
         return Expr(f"{head}(\n  {inner}\n)", frozenset(labels), reads=expr.reads)
 
-    def join(
-        self, left: Expr, operator: str, right: Expr, /, *on: str, bring: Iterable[str] | None = None
-    ) -> Expr:
+    def join(self, left: Expr, operator: str, right: Expr, /, *on: str, bring: Iterable[str] | None = None) -> Expr:
         """
         Combine two vectors that agree on the labels *on* and those that the fleet keeps.
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.servers import Servers
 
 _FAILED = re.compile(r'expr: "(?P<expr>.*)", time: ')
+_BROKEN = re.compile(r"rule: (?P<rule>\S+), time: .*, err: ")
 _GOT = re.compile(r"Labels:(?P<labels>\{.*\})\s+Annotations:(?P<annotations>\{.*\})")
 _PAIR = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -38,11 +39,13 @@ def failures(servers: Servers, tests: Iterable[Path]) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def failed_expressions(servers: Servers, test: Path) -> set[str]:
-    """The expressions of a test file whose expectations are not met."""
+def faults(servers: Servers, test: Path) -> tuple[set[str], set[str]]:
+    """The expressions of a test file whose expectations are not met, and the rules that cannot be evaluated."""
     said = failures(servers, [test])
-    assert "error" not in said.partition("expr:")[0].lower(), said
-    return {match["expr"].replace(r"\"", '"') for match in _FAILED.finditer(said)}
+    wrong = {match["expr"].replace(r"\"", '"') for match in _FAILED.finditer(said)}
+    broken = {match["rule"] for match in _BROKEN.finditer(said)}
+    assert wrong or broken or not said, said
+    return wrong, broken
 
 
 def tests_of(file: Path) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def test_every_text_of_every_alert_can_be_written(servers: Servers, tmp_path: Pa
 
 def test_a_page_lists_errors_by_number_and_names_the_new_version(newest_servers: Servers, tmp_path: Path) -> None:
     _, tests = rendered(EXAMPLE, tmp_path)
-    (file,) = [test for test in tests if test.stem == "reliability"]
+    (file,) = [test for test in tests if test.stem == "budgets"]
     (texts,) = [
         texts
         for texts in promtool.texts(newest_servers, file)

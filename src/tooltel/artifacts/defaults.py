@@ -45,9 +45,7 @@ class AlertOptions:
 
     def adjustable(self) -> tuple[str, ...]:
         """Keys that a file may set for this alert, as a file writes them."""
-        numbers = [
-            name for name in ("threshold", "ratio", "minimum", "window") if getattr(self, name) is not None
-        ]
+        numbers = [name for name in ("threshold", "ratio", "minimum", "window") if getattr(self, name) is not None]
         waits = [] if self.severity == NONE else ["for", "keep_firing_for", "severity"]
         return (*numbers, *waits, "enabled")
 

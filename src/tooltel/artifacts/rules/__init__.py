@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from tooltel.artifacts.documents import yaml_text
-from tooltel.artifacts.rules import contract, lifecycle, platform, reliability, security
+from tooltel.artifacts.rules import budgets, contract, lifecycle, platform, reliability, security
 from tooltel.artifacts.rules.book import Alert, Book, Group
 from tooltel.artifacts.rules.finish import finished, runbook_name
 from tooltel.artifacts.rules.scenarios import SUFFIXES, stages
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tooltel.catalog import Catalog
 
 THEMES: Final[Mapping[str, Callable[[Book], Iterator[Group]]]] = MappingProxyType({
+    "budgets": budgets.groups,
     "reliability": reliability.groups,
     "contract": contract.groups,
     "security": security.groups,

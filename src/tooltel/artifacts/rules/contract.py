@@ -31,7 +31,7 @@ from tooltel.artifacts.rules.texts import (
     said,
     version_news,
 )
-from tooltel.promql import Expr, Match, call, compare, one_of, over, seconds
+from tooltel.promql import Expr, Match, call, compare, one_of, over
 from tooltel.signals import Reason, RejectionKind
 
 TOOL_PANEL: Final = Panel(links.TOOL, OWNED)
@@ -46,8 +46,12 @@ def groups(book: Book) -> Iterator[Group]:
     yield Group("tooltel-contract-names", interval, alerts=names)
     yield Group("tooltel-contract-arguments", interval, alerts=(*_structural(book), *_domain(book)))
     seen = (recordings.declaration_seen(book),)
-    long = max(interval, "2m", key=seconds)
-    yield Group("tooltel-contract-declarations", long, seen, (*_over_budget(book), *_changed(book), *_unowned(book)))
+    yield Group(
+        "tooltel-contract-declarations",
+        recordings.seldom(book),
+        seen,
+        (*_over_budget(book), *_changed(book), *_unowned(book)),
+    )
 
 
 # --- names -----------------------------------------------------------------------------------------------

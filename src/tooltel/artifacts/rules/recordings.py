@@ -20,6 +20,8 @@ FAST: Final = ("5m", "30m", "1h")  # windows that must be fresh, because a page 
 SLOW: Final = ("2h", "6h", "1d", "3d")
 LONG: Final = ("1h", "6h", "1d", "3d")  # the long windows of the burn alerts, whose errors are counted
 
+SELDOM: Final = "2m"  # how often long windows are recorded: often enough to be looked up, seldom enough to be cheap
+
 BAD: Final = one_of(*signals.BAD)
 JUDGED: Final = none_of(*signals.NEUTRAL)  # what an error budget is about: neither side counts the rest
 
@@ -27,6 +29,11 @@ Where = Mapping[str, str | Match]  # matchers by label
 EVERY: Final[Where] = MappingProxyType({})
 
 _LEVEL: Final = ":".join(("_".join(OWNED), TOOL_CALLS.family))  # owner_tool:tooltel_tool_calls
+
+
+def seldom(book: Book) -> str:
+    """The interval of groups that look back for hours or days."""
+    return max(book.options.group_interval, SELDOM, key=seconds)
 
 
 def calls_rate(book: Book) -> Recorded:

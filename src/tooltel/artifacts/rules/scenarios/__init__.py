@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tooltel.artifacts.rules.scenarios import contract, lifecycle, platform, reliability, security
+from tooltel.artifacts.rules.scenarios import arguments, budgets, contract, lifecycle, platform, reliability, security
 
 if TYPE_CHECKING:
     from tooltel.artifacts.rules.book import Alert, Book
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 SCENARIOS: Final = MappingProxyType(
     {
+        **budgets.SCENARIOS,
         **reliability.SCENARIOS,
+        **arguments.SCENARIOS,
         **contract.SCENARIOS,
         **security.SCENARIOS,
         **lifecycle.SCENARIOS,

@@ -1,4 +1,4 @@
-"""Unit tests of the alerts about names, arguments and declarations."""
+"""Unit tests of the alerts about names and declarations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tooltel import signals
 from tooltel.artifacts.rules.book import OUTCOME, OWNER, PROFILE, TOOL, VERSION, Alert, Book
 from tooltel.artifacts.rules.scenarios.events import play_events
 from tooltel.artifacts.rules.scenarios.stage import HOUR, Stage, absent, counter, flat
-from tooltel.signals import NOT_FOUND, REJECTIONS, TOOL_CALLS, Reason, RejectionKind, RejectionSource, Status
+from tooltel.signals import NOT_FOUND, TOOL_CALLS, Reason, Status
 
 EVENT: Final = "fires on any call, also the first, not on a gap in scraping, and resolves"
 
@@ -31,7 +31,7 @@ def _misdirected(reason: Reason) -> Callable[[Book, Alert], Iterator[Stage]]:
         play_events(stage, play, labels)
         for other in Reason:
             if other is not reason:
-                stage.add(NOT_FOUND, counter((99, 1)), **labels(f"asked_{other}"), reason=other)
+                stage.add(NOT_FOUND, counter((999, 1)), **labels(f"asked_{other}"), reason=other)
         yield stage
 
     return stages
@@ -50,55 +50,8 @@ def _invented(book: Book, alert: Alert) -> Iterator[Stage]:
     play_events(stage, play, labels, least=int(alert.settings.minimum or 0))
     for reason in (Reason.RENAMED, Reason.NOT_IN_PROFILE):
         where = {**labels("known"), "reason": str(reason)}
-        stage.add(NOT_FOUND, counter((99, 1)), **where, requested="known_name")
+        stage.add(NOT_FOUND, counter((999, 1)), **where, requested="known_name")
     yield stage
-
-
-# --- arguments -------------------------------------------------------------------------------------------
-
-
-def _rejections(kind: RejectionKind) -> Callable[[Book, Alert], Iterator[Stage]]:
-    def stages(book: Book, alert: Alert) -> Iterator[Stage]:
-        stage = Stage(book, alert, "fires on a share of the calls, not just below, and resolves")
-        _play_rejections(stage, kind)
-        yield stage
-
-    return stages
-
-
-def _play_rejections(stage: Stage, kind: RejectionKind) -> None:
-    settings = stage.alert.settings
-    ratio, least = settings.ratio or 0, settings.minimum or 0
-    start, bad = 5, stage.wait + 5
-    rest = stage.window + stage.keep + 10
-    many = max(100.0, 3 * least / ratio)  # calls per step: enough rejections at the first sample
-    structural = (RejectionSource.FRAMEWORK, RejectionSource.SCHEMA)
-    sources = structural if kind is RejectionKind.STRUCTURAL else (RejectionSource.TOOL,)
-    other = next(each for each in RejectionKind if each is not kind)
-
-    def play(owner: str, share: float, calls: float = many, *, of: RejectionKind = kind) -> None:
-        steps = 1 if calls < many else bad
-        where = {OWNER: owner, TOOL: stage.tool}
-        for source in sources:
-            values = counter((start, 0), (steps, share * calls), (rest, 0))
-            stage.add(REJECTIONS, values, calm=flat(0, 10), **where, kind=of, source=source)
-        outcome = {OUTCOME: str(Status.INVALID_ARGUMENTS), PROFILE: "sample_profile"}
-        values = counter((start, 0), (steps, calls), (rest, 0 if calls < many else calls))
-        stage.add(TOOL_CALLS, values, calm=flat(0, 10), **where, **outcome, version="1", risk="read")
-
-    play("wrong", min(1, 1.5 * ratio))
-    play("fine", 0.7 * ratio)  # twice that, both sources added up, would be too much
-    play("few", 1, calls=0.8 * least)
-    play("other", 1, of=other)
-    play("removed", 1)
-    play("moved", 1)
-    for owner in ("wrong", "fine", "few", "other", "heir"):
-        stage.add_tool(owner)
-    firing = {OWNER: "wrong", TOOL: stage.tool}
-    stage.expect(start)
-    stage.expect_nothing_yet(start + stage.wait)
-    stage.expect(start + stage.wait + 3, firing)
-    stage.expect(start + bad + stage.window + stage.keep + 3)
 
 
 # --- declarations ----------------------------------------------------------------------------------------
@@ -127,36 +80,47 @@ def _over_budget(book: Book, alert: Alert) -> Iterator[Stage]:
 
 
 def _changed(book: Book, alert: Alert) -> Iterator[Stage]:
-    stage = Stage(
-        book,
-        alert,
-        "fires while a changed declaration keeps its version, not after a bump",
-        step=HOUR,
-        pace=HOUR,
-    )
-    window = stage.window
-    change, bump = 10, 14 + stage.wait
+    title = "fires while a changed declaration keeps its version, not after a bump"
+    stage = Stage(book, alert, title, step=HOUR, pace=HOUR)
+    change, window = 10, stage.window
+    bump = change + window // 2
 
-    def declare(owner: str, version: str, sha: str, values: str, *, info: bool = True) -> None:
-        where = {OWNER: owner, TOOL: stage.tool, VERSION: version}
-        stage.add(signals.TOOL_DECLARATION_INFO, values, calm="_", **where, sha=sha)
-        if info:
-            stage.add(signals.TOOL_INFO, values, **where, risk="read")
+    def declare(owner: str, version: str, *shas: str, tool: str = "") -> None:
+        for sha, values in zip(("aa", "bb"), shas, strict=False):
+            where = {OWNER: owner, TOOL: tool or stage.tool, VERSION: version}
+            stage.add(signals.TOOL_DECLARATION_INFO, values, calm="_", **where, sha=sha)
 
-    declare("silent", "1", "aa", f"{flat(1, change)} stale")
-    declare("silent", "1", "bb", f"{absent(change)} {flat(1, bump - change)} stale")
-    declare("silent", "2", "bb", f"{absent(bump)} {flat(1, 30)}")
-    declare("honest", "1", "aa", f"{flat(1, change)} stale")
-    declare("honest", "2", "bb", f"{absent(change)} {flat(1, 2000)}")
-    declare("steady", "1", "aa", flat(1, 2000))
-    declare("removed", "1", "aa", flat(1, change), info=False)
-    declare("removed", "1", "bb", f"{absent(change)} {flat(1, 2000)}", info=False)
+    def hold(owner: str, version: str, values: str, *, tool: str = "") -> None:
+        where = {OWNER: owner, TOOL: tool or stage.tool, VERSION: version}
+        stage.add(signals.TOOL_INFO, values, **where, risk="read")
+
+    always, late = flat(1, 2 * window), f"{absent(change)} {flat(1, 2 * window)}"
+    first, then = f"{flat(1, change)} stale", f"{absent(change)} {flat(1, bump - change)} stale"
+    bumped = f"{absent(bump)} {flat(1, 2 * window)}"
+    declare("silent", "1", first, then)
+    declare("silent", "2", "_", bumped)
+    hold("silent", "1", f"{flat(1, bump)} stale")
+    hold("silent", "2", bumped)
+    declare("honest", "1", first)
+    declare("honest", "2", "_", late)
+    declare("steady", "1", always)
+    # Not in use any more, or not in the catalog: whatever another tool or version of that owner does.
+    declare("idle", "1", first, f"{absent(change - 1)} 1 stale")
+    declare("removed", "1", first, f"{absent(change)} {flat(1, 2 * window)}")
+    for owner in ("honest", "steady", "idle", "removed"):
+        declare(owner, "1", always, tool=stage.spare_tool)
+        declare(owner, "9", always)
+        hold(owner, "1", always, tool=stage.spare_tool)
+        hold(owner, "9", always)
+        hold(owner, "1", "_" if owner == "removed" else always)
     # Long forgotten: the earlier declaration was last seen before the window.
-    declare("forgotten", "1", "aa", f"{flat(1, change)} stale")
-    declare("forgotten", "1", "bb", f"{absent(change + window + 2)} {flat(1, 30)}")
+    declare("forgotten", "1", first, f"{absent(change + window + 2)} {flat(1, 30)}")
+    hold("forgotten", "1", always)
     firing = {OWNER: "silent", TOOL: stage.tool, VERSION: "1"}
-    stage.expect(change - 1)
-    stage.expect(change + stage.wait + 1, firing)
+    stage.expect(change - 2)
+    stage.expect_nothing_yet(change + stage.wait - 1)
+    stage.expect(change + stage.wait + stage.keep + 2, firing)
+    stage.expect(bump - 1, firing)
     stage.expect(bump + stage.keep + 1)
     stage.expect(change + window + stage.wait + 4)
     yield stage
@@ -172,6 +136,7 @@ def _unowned(book: Book, alert: Alert) -> Iterator[Stage]:
         stage.add(TOOL_CALLS, values, **where, version="", risk=signals.UNKNOWN_RISK)
 
     lost, uncalled = f"{stage.tool}_lost", f"{stage.tool}_uncalled"
+    stage.add_tool("sample_owner", "owned")
     play(lost, signals.UNOWNED, counter((start, 0), (500, 1)))
     play(uncalled, signals.UNOWNED, flat(0, 500))
     play("owned", "sample_owner", counter((500, 1)))
@@ -192,8 +157,6 @@ SCENARIOS: Final[Mapping[str, Callable[[Book, Alert], Iterator[Stage]]]] = Mappi
         "ToolRenamedCalled": _misdirected(Reason.RENAMED),
         "ToolNotInProfile": _misdirected(Reason.NOT_IN_PROFILE),
         "ToolInvented": _invented,
-        "StructuralRejections": _rejections(RejectionKind.STRUCTURAL),
-        "DomainRejections": _rejections(RejectionKind.DOMAIN),
         "DeclarationOverBudget": _over_budget,
         "DeclarationChangedWithoutVersionBump": _changed,
         "ToolWithoutOwner": _unowned,

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
 
 Labels = dict[str, str]
 OLD: Final = 7  # events of long ago, which a gap in scraping must not bring back
-GAP: Final = 10  # steps without a scrape
+GAPS: Final = {"unscraped": 10, "asleep": 170}  # steps without a scrape
 
 
 def play_events(
     stage: Stage, play: Callable[[str, str], None], labels: Callable[[str], Labels], *, least: int = 1
-) -> None:
+) -> int:
     """
     Play *least* events to a rule that must fire on so many.
 
     `play(name, values)` adds the counter of the actor *name*; `labels(name)` are the labels of its alert.
+    Gives the number of steps that are played.
     """
     window, wait, keep = stage.window, stage.wait, stage.keep
-    start = window + GAP + 5
+    start = window + max(GAPS.values()) + 5
     end = start + window + wait + keep + 10
     rest = end - start
     # Within a window of one-minute samples an increase is read up to a fifth larger than it is.
@@ -34,8 +35,11 @@ def play_events(
     play("first", f"{absent(start + 1)} {flat(least, rest)}")
     play("seldom", counter((start, 0), (1, below), (rest, 0)))
     play("never", flat(0, end))
-    play("unscraped", f"{flat(OLD + least, start - GAP)} {absent(GAP)} {flat(OLD + least, rest)}")
+    for name, gap in GAPS.items():
+        play(name, f"{flat(OLD + least, start - gap)} {absent(gap)} {flat(OLD + least, rest)}")
     stage.expect(start)
     stage.expect_nothing_yet(start + wait)
     stage.expect(start + wait + 2, labels("often"), labels("first"))
+    stage.expect_kept(start + window, labels("often"), labels("first"))
     stage.expect(start + window + keep + 3)
+    return end

@@ -57,9 +57,10 @@ def _player(
     lower = Risk.WRITE if risk is Risk.IRREVERSIBLE else None
     for owner, other in (("removed", risk), ("moved", risk), ("harmless", lower)):
         if other:
-            stage.add(row, counter((99, 5)), **labels(owner), **{RISK: str(other)})
+            stage.add(row, counter((999, 5)), **labels(owner), **{RISK: str(other)})
     for owner in ("heir", "harmless"):
         stage.add_tool(owner)
+    stage.add_removed("removed")
 
     def play(owner: str, values: str) -> None:
         stage.add(row, values, calm=flat(0, 10), **labels(owner), **{RISK: str(risk)})
@@ -83,6 +84,8 @@ def _drift(book: Book, alert: Alert) -> Iterator[Stage]:
 
     play("drifted", f"{absent(start)} {flat(1, bad)} stale", "2.0.0")
     play("steady", flat(1, 500), pinned["server_version"])
+    other = {OWNER: "other_owner", "server": "other", "server_version": "2.0.0"}
+    stage.add(signals.MCP_SERVER_PINNED_INFO, flat(1, 500), **other)
     firing = {TOOL_OWNER: "drifted_owner", "server": "drifted", "server_version": "2.0.0"}
     stage.expect(start - 1)
     stage.expect_nothing_yet(start + stage.wait - 1)

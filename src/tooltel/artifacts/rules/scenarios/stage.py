@@ -25,6 +25,8 @@ MINUTE: Final = 60
 FIVE: Final = 300
 HOUR: Final = 3600
 
+GRAIN: Final = 2**20  # fractions of samples are multiples of its inverse, which twenty digits write exactly
+
 HERE, ELSEWHERE = "here", "elsewhere"  # two clusters: what happens in one must not be told of the other
 
 
@@ -41,7 +43,9 @@ def absent(steps: int) -> str:
 def counter(*stretches: tuple[int, float], start: float = 0) -> str:
     """A counter that starts at *start* and grows, for each stretch of (steps, gain per step)."""
     parts, value = [_number(start)], start
-    for steps, gain in stretches:
+    for steps, exact in stretches:
+        # Sums of such numbers are exact: a stretch that began below the end of the last would be read as a reset.
+        gain = round(exact * GRAIN) / GRAIN
         if steps > 0:
             parts.append(f"{_number(value + gain)}+{_number(gain)}x{steps - 1}")
         value += gain * steps
@@ -72,6 +76,15 @@ class Stage:
         """A tool that the rule is about: the first that it names, or one that no rule names."""
         tools = self.alert.variant.tools
         return tools[0] if tools else self.other_tool
+
+    @property
+    def spare_tool(self) -> str:
+        """Another tool, where an owner has two."""
+        return f"{self.tool}_spare"
+
+    def of(self, owner: str) -> dict[str, str]:
+        """The labels of an alert about the tool of *owner*."""
+        return {OWNER: owner, TOOL: self.tool}
 
     @property
     def other_tool(self) -> str:
@@ -122,6 +135,10 @@ class Stage:
             if text:
                 self.series.append({"series": _series(f"{row.name}{suffix}", everything), "values": text})
 
+    def add_removed(self, owner: str) -> None:
+        """Say that the catalog holds another tool of this owner, and not the one that the test is about."""
+        self.add_tool(owner, self.spare_tool)
+
     def add_tool(self, owner: str, tool: str = "", steps: int = 5000) -> None:
         """Say that the catalog holds a tool, with this owner."""
         labels = {"version": "1", "risk": str(signals.Risk.READ)}
@@ -147,6 +164,11 @@ class Stage:
         """Demand that nothing fires at step *at*, where the condition holds and only `for` holds the alert back."""
         if self.wait:
             self.expect(at)
+
+    def expect_kept(self, ended: int, *alerts: dict[str, str]) -> None:
+        """Demand that *alerts* still fire, though their condition *ended*, because they are kept for a while."""
+        if self.keep > 4 * self.tick:
+            self.expect(ended + self.keep - 3 * self.tick, *alerts)
 
     @property
     def _cluster(self) -> str | None:
@@ -174,4 +196,4 @@ def _series(name: str, labels: dict[str, str]) -> str:
 
 def _number(value: float) -> str:
     # promtool's notation knows no exponents.
-    return f"{value:.6f}".rstrip("0").rstrip(".") if value != int(value) else str(int(value))
+    return f"{value:.20f}".rstrip("0").rstrip(".") if value != int(value) else str(int(value))
