@@ -98,5 +98,5 @@ def _unquoted(value: str) -> str:
 
 def _run(servers: Servers, *command: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [servers.promtool, *map(str, command)], capture_output=True, text=True, check=False, timeout=110
+        [servers.promtool, *map(str, command)], capture_output=True, text=True, check=False, timeout=390
     )

@@ -29,6 +29,10 @@ HOSTILE = (
 )  # fmt: skip
 
 
+# promtool plays days to rules: patience, where the machine is busy with something else.
+pytestmark = pytest.mark.timeout(400)
+
+
 def rendered(catalog: Catalog, folder: Path, *, waiting: bool = False) -> tuple[list[Path], list[Path]]:
     """Rule files and their test files, written below *folder*."""
     options = RenderOptions.from_catalog(catalog)
