@@ -69,6 +69,14 @@ ENVIRONMENTS = (
     Environment("pydantic-ai-last-1", "pydantic-ai", ("pydantic-ai-slim==1.107.10",), "tests/integrations/pydantic_ai"),
     Environment("pydantic-ai-first-2", "pydantic-ai", ("pydantic-ai-slim==2.0.0",), "tests/integrations/pydantic_ai"),
     Environment("pydantic-ai-newest", "pydantic-ai", ("pydantic-ai-slim==2.68.0",), "tests/integrations/pydantic_ai"),
+    Environment("mcp-oldest", "mcp", ("mcp==1.10.0", "pydantic<2.12"), "tests/integrations/mcp"),
+    Environment("mcp-last-1", "mcp", ("mcp==1.30.0",), "tests/integrations/mcp"),
+    Environment("mcp-first-2", "mcp", ("mcp==2.0.0",), "tests/integrations/mcp"),
+    Environment("mcp-newest", "mcp", ("mcp==2.3.0",), "tests/integrations/mcp"),
+    Environment("fastmcp-oldest", "fastmcp", ("fastmcp==2.14.0", "mcp<2"), "tests/integrations/fastmcp"),
+    Environment("fastmcp-first-3", "fastmcp", ("fastmcp==3.0.0",), "tests/integrations/fastmcp"),
+    Environment("fastmcp-last-3", "fastmcp", ("fastmcp==3.4.11",), "tests/integrations/fastmcp"),
+    Environment("fastmcp-newest", "fastmcp", ("fastmcp==4.2.3",), "tests/integrations/fastmcp"),
 )
 
 

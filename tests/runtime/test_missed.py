@@ -204,3 +204,16 @@ def test_spans_around_one_that_a_plug_in_told_of_are_not_counted_either(tel: Too
     ):
         server.update_name("tools/call stranger")
     assert seen.increase("tooltel_tool_calls_total") == 2
+
+
+def test_nor_are_those_around_a_span_inside_a_call_that_a_plug_in_tells_of(tel: Tooltel, seen: Captured) -> None:
+    """A framework opens its span below the hook, where the hook cannot reach it."""
+    provider = TracerProvider()
+    provider.add_span_processor(ToolSpanProcessor(tel, count=True))
+    tracer = provider.get_tracer("framework")
+    with tracer.start_as_current_span("tools/call stranger"):
+        call = tel.observe("stranger", {}, span=trace.INVALID_SPAN)
+        with tracer.start_as_current_span("tools/call stranger"):
+            pass
+        call.finish(1)
+    assert seen.increase("tooltel_tool_calls_total") == 1

@@ -85,8 +85,8 @@ class ToolSpanProcessor(SpanProcessor):
         self._inner = inner
         self._count = count
         self._open: OrderedDict[int, str] = OrderedDict()  # span id -> tool, of spans that are running
-        self._inside: set[int] = set()  # ids of open spans that are inside something of the same tool
-        self._told: set[int] = set()  # and of those around one that a plug-in told the outcome of
+        self._inside: set[int] = set()  # ids of open spans that are inside another one of the same tool
+        self._told: set[int] = set()  # and of those whose call something of ours counts
         self._lock = threading.Lock()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
@@ -134,7 +134,9 @@ class ToolSpanProcessor(SpanProcessor):
         call = current_call()
         told = call is not None and name in (call.tool.name, call.alias)
         with self._lock:
-            if told or self._open.get(parent) == name:
+            if told:
+                self._told.add(mine)
+            elif self._open.get(parent) == name:
                 self._inside.add(mine)
             self._open[mine] = name
             if len(self._open) > _OPEN_SPANS:

@@ -1,0 +1,110 @@
+"""A scripted conversation of every moment: what is recorded is what the script did, no more and no less."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integrations.counting import counts
+from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.mcp.kit import WAYS, Desk, ToolError, connect, serve
+from tests.integrations.mcp.script import Ask, Turn, conversation
+from tooltel.integrations.compatibility import Moment, rows_of
+from tooltel.integrations.mcp import watch_client, watch_server
+from tooltel.testing import capture
+
+if TYPE_CHECKING:
+    from tooltel import Tooltel
+
+CONVERSATION = conversation(rejects_extra=False)
+Recorded = list[tuple[str, tuple[Ask, ...], Counter[str]]]
+SHOWN_ELSEWHERE = {Moment.DECLARATIONS, Moment.SESSION, Moment.AGENT, Moment.CALL_ID, Moment.STREAM, Moment.MALFORMED}
+
+
+async def converse(tel: Tooltel, way: str, *, ends: str, wrapped: bool = False) -> Recorded:
+    hotel = Hotel(ToolError)
+    server = serve(hotel, tel if wrapped else None)
+    if "server" in ends:
+        watch_server(tel, server, profile="desk")
+    recorded: Recorded = []
+    async with connect(server, way) as client:
+        if "client" in ends:
+            watch_client(tel, client, profile="desk")
+        desk = Desk(client, hotel)
+        await client.list_tools()
+        for turn in CONVERSATION:
+            with capture(tel) as seen:
+                await desk.play(turn)
+            recorded.append((turn.moment.name, turn.asks, counts(seen)))
+    return recorded
+
+
+def expected(*, at_client: bool = False) -> Recorded:
+    return [(turn.moment.name, turn.asks, turn.at_client if at_client else turn.recorded) for turn in CONVERSATION]
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "wrapped"])
+@pytest.mark.parametrize("way", WAYS)
+def test_at_the_server_it_is_recorded_as_it_was(way: str, *, wrapped: bool) -> None:
+    with telemetry() as tel:
+        assert asyncio.run(converse(tel, way, ends="server", wrapped=wrapped)) == expected()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_at_the_client_it_is_recorded_as_far_as_answers_tell(way: str) -> None:
+    with telemetry() as tel:
+        assert asyncio.run(converse(tel, way, ends="client")) == expected(at_client=True)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "wrapped"])
+@pytest.mark.parametrize("way", WAYS)
+def test_at_both_ends_in_one_process_it_is_recorded_once_as_it_was(way: str, *, wrapped: bool) -> None:
+    with telemetry() as tel:
+        assert asyncio.run(converse(tel, way, ends="server and client", wrapped=wrapped)) == expected()
+
+
+@pytest.mark.parametrize("ends", ["server", "client", "server and client"])
+def test_every_call_that_was_counted_was_timed_once_and_none_is_left_running(ends: str) -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(converse_in(tel, ends))
+        calls = seen.increase("tooltel_tool_calls_total")
+        assert calls == sum(line.startswith("call ") for turn in CONVERSATION for line in turn.recorded.elements())
+        assert seen.increase("gen_ai_execute_tool_duration_seconds_count") == calls
+        assert seen.increase("tooltel_tool_calls_active") == 0
+
+
+async def converse_in(tel: Tooltel, ends: str) -> None:
+    hotel = Hotel(ToolError)
+    server = serve(hotel)
+    if "server" in ends:
+        watch_server(tel, server, profile="desk")
+    async with connect(server) as client:
+        if "client" in ends:
+            watch_client(tel, client, profile="desk")
+        desk = Desk(client, hotel)
+        for turn in CONVERSATION:
+            await desk.play(turn)
+
+
+def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show() -> None:
+    assert len(CONVERSATION) >= 40
+    assert {turn.moment for turn in CONVERSATION} == set(Moment) - SHOWN_ELSEWHERE
+
+
+@pytest.mark.parametrize("end", ["mcp (server)", "mcp (client)"])
+@pytest.mark.parametrize("moment", [moment for moment in Moment if moment not in SHOWN_ELSEWHERE])
+def test_the_table_says_what_is_seen_and_why_the_rest_is_not(moment: Moment, end: str) -> None:
+    row = rows_of(end)[moment]
+    right = [is_right(turn, end) for turn in CONVERSATION if turn.moment is moment]
+    assert all(right) is row.seen
+    assert row.seen or row.why_not
+
+
+def is_right(turn: Turn, end: str) -> bool:
+    """Whether what is recorded at one end tells what happened."""
+    recorded = turn.recorded if end == "mcp (server)" else turn.at_client
+    plain = all(line.startswith("call ") and line.endswith(" ok") for line in recorded)
+    return recorded == turn.recorded and (not plain or turn.moment in (Moment.CALL, Moment.PARALLEL))
