@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 PORT: Final = 9464  # the port OpenTelemetry's Prometheus exporters listen on
+_NONE: Final[frozenset[str]] = frozenset()
 _WARNED_NAMES: Final = 100  # unknown profiles that get a warning of their own
 
 
@@ -62,7 +63,7 @@ class Tooltel:
     Raises CatalogError with every problem of the catalog; `on_problem="warn"` turns house rules into warnings.
     """
 
-    def __init__(  # noqa: PLR0913 - everything it uses is a parameter, so that nothing is ambient
+    def __init__(  # noqa: PLR0913, PLR0915 - everything it uses is a parameter, so that nothing is ambient
         self,
         catalog: CatalogLike = None,
         *,
@@ -91,6 +92,7 @@ class Tooltel:
         self._lock = threading.RLock()
         self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
         self._inline: dict[str, Tool] = {}
+        self._strangers: dict[str, Binding] = {}  # by name, old ones too; each holds until its tool is replaced
         loaded, problems = read_catalog(catalog, declarations)
         self._say_problems(admit(problems, on_problem, source=loaded.source if loaded else str(catalog)))
         assert loaded is not None  # noqa: S101 - admit() has raised otherwise
@@ -294,11 +296,16 @@ class Tooltel:
 
     def _stranger(self, name: str) -> Binding:
         """The binding of a call that no shell makes: of the catalog's tool, or of one that nobody owns."""
-        alias = self._catalog.aliases.get(name)
-        tool = self._catalog.tools.get(alias.tool if alias else name)
-        if tool is None:
-            tool = Tool(clean(name), signals.UNOWNED, signals.UNKNOWN_RISK, "")
-        return Binding(tool, self.services, None, alias.name if alias else None)
+        catalog = self._catalog
+        known = self._strangers.get(name)
+        if known is not None and catalog.tools.get(known.tool.name) is known.tool:
+            return known
+        alias = catalog.aliases.get(name)
+        tool = catalog.tools.get(alias.tool if alias else name)
+        if tool is None:  # not kept: a model may have made the name up
+            return Binding(Tool(clean(name), signals.UNOWNED, signals.UNKNOWN_RISK, ""), self.services, None)
+        made = self._strangers[name] = Binding(tool, self.services, None, alias.name if alias else None)
+        return made
 
     def observe(
         self,
@@ -331,8 +338,10 @@ class Tooltel:
             properties = schema.get("properties") if isinstance(schema, Mapping) else None
             if isinstance(properties, Mapping) and not self.settings.disabled:
                 alias = self._catalog.aliases.get(name)
-                names = frozenset(field for field in properties if isinstance(field, str))
-                self._metrics.know_fields(alias.tool if alias else name, names)
+                tool = alias.tool if alias else name
+                if not properties.keys() <= self._metrics.fields.get(tool, _NONE):  # nearly always known already
+                    names = frozenset(field for field in properties if isinstance(field, str))
+                    self._metrics.know_fields(tool, names)
         except Exception as error:  # noqa: BLE001 - called inside the host's tool loop, with a foreign schema
             self.guard.contain(Component.DECLARATIONS, error)
 
@@ -492,11 +501,11 @@ class Tooltel:
         self._lock = threading.RLock()
         self._declared.forked()
         self.services.repeats.forked()
+        if self.services.drops is not None:
+            self.services.drops.forked()
         self._metrics.forget_children()
         if not is_multiprocess():
             self._metrics.on_first_use = self._warn_of_fork
-        if self.services.drops is not None:
-            self.services.drops.forked()
 
     def _warn_of_fork(self) -> None:
         self._metrics.on_first_use = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from tooltel.call import Session, current_session
@@ -27,7 +26,7 @@ class Conversations:
 
     def __init__(self, tel: Tooltel) -> None:
         self.tel = tel
-        self._sessions: OrderedDict[_Key, Session] = OrderedDict()
+        self._sessions: dict[_Key, Session] = {}
         self._catalog: Catalog | None = None
         self._lock = threading.Lock()
 
@@ -45,20 +44,17 @@ class Conversations:
             outside = around.origin.session_id
             profile = around.asked_profile if profile is None else profile
         key = (outside or id, agent, profile)
+        kept = self._sessions.get(key) if self._catalog is self.tel.catalog else None
+        return kept if kept is not None else self._keep(key, self._make(key, around if outside else None))
+
+    def _keep(self, key: _Key, made: Session) -> Session:
         with self._lock:
             if self._catalog is not self.tel.catalog:  # what a profile is called may have changed
-                self._sessions.clear()
-                self._catalog = self.tel.catalog
-            kept = self._sessions.get(key)
-            if kept is not None:
-                self._sessions.move_to_end(key)
-                return kept
-        made = self._make(key, around if outside else None)
-        with self._lock:
-            made = self._sessions.setdefault(key, made)
+                self._catalog, self._sessions = self.tel.catalog, {}
+            kept = self._sessions.setdefault(key, made)
             if len(self._sessions) > CONVERSATIONS:
-                self._sessions.popitem(last=False)
-        return made
+                del self._sessions[next(iter(self._sessions))]
+        return kept
 
     def _make(self, key: _Key, around: Session | None) -> Session:
         conversation, agent, profile = key

@@ -81,7 +81,8 @@ class Spans:
                 try:
                     span.set_attribute(signals.OUTCOME, _OK)
                 finally:
-                    span.end()
+                    if not outcome.borrowed:
+                        span.end()
             return
         if span is None:
             if outcome.missing is None:

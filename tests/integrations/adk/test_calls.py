@@ -430,7 +430,7 @@ def test_nothing_is_kept_of_calls_that_are_over() -> None:
         ours = plugin(tel)
         asyncio.run(run(tel, ours))
         gc.collect()
-        assert not list(ours._told)
+        assert not ours._told
 
 
 def test_a_disabled_tooltel_records_nothing_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

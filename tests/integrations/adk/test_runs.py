@@ -192,3 +192,25 @@ def test_an_agent_that_gains_a_tool_is_measured_again() -> None:
         asyncio.run(run(tel))
         assert seen.increase("tooltel_profile_tools", profile="desk") == 3
         assert [len(event["tools"]) for event in seen.logged("tools_offered")] == [2, 3]
+
+
+def test_a_description_that_changes_between_runs_is_measured_again() -> None:
+    def describe(text: str) -> FunctionTool:
+        function = next(function for function in Hotel().functions() if function.__name__ == "ring_bell")
+        function.__doc__ = text
+        return FunctionTool(function)
+
+    async def run(tel: Tooltel) -> tuple[float, float]:
+        desk = await Desk([describe("Ring the bell.")], plugins=[TooltelPlugin(tel, profile="desk")]).open()
+        with capture(tel) as seen:
+            await desk.turn([Ask("ring_bell")], "Done.")
+            short = seen.increase("tooltel_declaration_chars", profile="desk")
+        desk.agent.tools[0] = describe("Ring the bell, so that somebody comes to the desk.")
+        with capture(tel) as seen:
+            await desk.turn([Ask("ring_bell")], "Done.")
+            return short, seen.increase("tooltel_declaration_chars", profile="desk")
+
+    with telemetry() as tel:
+        short, more = asyncio.run(run(tel))
+    assert short > 0
+    assert more == len(", so that somebody comes to the desk")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
 from tooltel import signals
 from tooltel.call import entered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from google.adk.models.llm_request import LlmRequest
     from google.adk.models.llm_response import LlmResponse
     from google.genai.types import FunctionDeclaration, Part
@@ -26,44 +25,60 @@ _REDIRECTED: Final = 10_000  # calls that were renamed and have not begun yet
 _ID_PREFIX: Final = "adk-"
 
 
+class _Last(NamedTuple):
+    """What an agent was sent last, and in which run."""
+
+    run: str
+    sent: list[FunctionDeclaration]
+    names: list[str | None]
+    schemas: Mapping[str | None, Mapping[str, Any]]
+
+
+_NOTHING: Final = _Last("", [], [], {})
+
+
 class Sent:
-    """The declarations that each agent was last sent: recorded when they change, and for each new conversation."""
+    """
+    The declarations that each agent was last sent: recorded when they change, and for each new conversation.
+
+    They are compared whole with the first request of a run, and by name with its later ones.
+    """
 
     def __init__(self, tel: Tooltel) -> None:
         self.tel = tel
-        self._last: OrderedDict[str | None, list[FunctionDeclaration]] = OrderedDict()
-        self._schemas: dict[str | None, dict[str, Mapping[str, Any]]] = {}
-        self._lock = threading.Lock()
+        self._last: dict[str | None, _Last] = {}  # by agent
 
-    def note(self, request: LlmRequest, session: Session) -> None:
-        """Record what *request* declares to the model."""
+    def note(self, request: LlmRequest, run: str, session: Session) -> None:
+        """Record what *request* declares to the model, in the run of that id."""
         agent = session.origin.agent
         tools = (request.config.tools if request.config is not None else None) or ()
         sent = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
-        if sent != self._last.get(agent, []):
-            schemas = {each.name or "": schema for each in sent if (schema := _schema(each)) is not None}
-            with self._lock:
-                self._last[agent], self._schemas[agent] = sent, schemas
-                if len(self._last) > _AGENTS:
-                    lost, _ = self._last.popitem(last=False)
-                    self._schemas.pop(lost, None)
-        elif not sent or session.offered is not None:
+        names = [each.name for each in sent]
+        last = self._last.get(agent, _NOTHING)
+        is_known = names == last.names and (run == last.run or list(map(vars, sent)) == list(map(vars, last.sent)))
+        if is_known and (not sent or (run == last.run and session.offered is not None)):
+            return
+        schemas = last.schemas if is_known else {each.name: _schema(each) for each in sent}
+        self._last[agent] = _Last(run, sent, names, schemas)
+        if len(self._last) > _AGENTS:
+            del self._last[next(iter(self._last))]
+        if is_known and session.offered is not None:
             return
         with entered(session):
             self.tel.declared(session.asked_profile or signals.NO_PROFILE, sent)
         if session.offered is None:  # with telemetry switched off, redirection still has to know
-            session.offered = tuple(each.name or "" for each in sent)
+            session.offered = tuple(name or "" for name in names)
 
-    def schema(self, agent: str | None, tool: str) -> Mapping[str, Any] | None:
-        """The JSON Schema that *agent* was last shown for the arguments of *tool*."""
-        return self._schemas.get(agent, {}).get(tool)
+    def schema(self, agent: str | None, tool: str) -> Mapping[str, Any]:
+        """The JSON Schema that *agent* was last shown for the arguments of *tool*; empty where there was none."""
+        return self._last.get(agent, _NOTHING).schemas.get(tool) or {}
 
 
-def _schema(declaration: FunctionDeclaration) -> Mapping[str, Any] | None:
-    schema: Mapping[str, Any] | None = getattr(declaration, "parameters_json_schema", None)
+def _schema(declaration: FunctionDeclaration) -> Mapping[str, Any]:
+    schema = getattr(declaration, "parameters_json_schema", None)
     if schema is None and declaration.parameters is not None:  # Google's own dialect, with types in capitals
         schema = declaration.parameters.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return schema
+    return schema if isinstance(schema, Mapping) else {}
 
 
 class Redirects:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from tooltel.outcome import OK, Fault, judge_result
-from tooltel.signals import ERROR_CANCELLED, ERROR_TOOL, POLICY_CONFIRMATION, Status
+from tooltel.signals import ERROR_TOOL, POLICY_CONFIRMATION, Status
 
 if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
@@ -35,12 +35,12 @@ _DISAPPROVED: Final = {"error": "This tool call is rejected."}
 
 def conclude(call: Observed, tool: BaseTool, tool_context: ToolContext, result: Any) -> None:
     """End *call* as *result* says, which the model is going to see."""
-    if not (isinstance(result, Mapping) and result.get("error")):
+    if not (isinstance(result, (dict, Mapping)) and result.get("error")):  # dict first: an abstract class asks longer
         call.finish(result)
     elif (faults := _faults(tool.name, result)) is not None:
         call.reject(faults)
     elif result == _PENDING and tool_context.actions.requested_tool_confirmations:
-        call.conclude(Status.CANCELLED, ERROR_CANCELLED)  # put off: once it is approved, ADK calls it again
+        call.put_off()  # once it is approved, ADK makes it anew
     elif result == _DISAPPROVED and tool_context.tool_confirmation is not None:
         call.refuse(POLICY_CONFIRMATION)
     elif call.tool.result_shape and judge_result(result) is OK:

@@ -1,0 +1,126 @@
+"""
+What the plug-in adds to a tool call of a google-adk agent: `.matrix/adk-newest/bin/python bench/integrations/adk.py`.
+
+An agent with ten tools is asked for a turn of twenty calls, one after the other, with its spans going to an exporter
+that does nothing. What is measured is all that the plug-in does: the calls, and the requests to the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import logging
+import sys
+import warnings
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
+    sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from prometheus_client import CollectorRegistry
+
+from bench.integrations.pairs import Added, compare
+from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
+from tooltel.errors import Level
+from tooltel.integrations.adk import TooltelPlugin
+
+CALLS: Final = 20  # of one turn; each is a step of its own, as models mostly make them
+NAMES: Final = [f"order_lookup_{number}" for number in range(10)]
+
+
+class NoExport(SpanExporter):
+    """Takes spans and does nothing with them."""
+
+    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
+        """Report success."""
+        return SpanExportResult.SUCCESS
+
+
+class Model(BaseLlm):
+    """Asks for CALLS calls, one in each answer, and then says something."""
+
+    model: str = "scripted"
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:  # noqa: ARG002, FBT001, FBT002 - the interface's
+        """Answer by how many answers there were."""
+        done = sum(bool(part.function_response) for each in llm_request.contents for part in each.parts)
+        call = types.FunctionCall(name=NAMES[done % len(NAMES)], args={"order_id": done, "region": "x"})
+        part = types.Part(function_call=call) if done < CALLS else types.Part(text="Done.")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+def tools() -> list[Callable[..., Any]]:
+    """Ten tools that do next to nothing, so that what surrounds them is what is seen."""
+    made = []
+    for name in NAMES:
+
+        async def order_lookup(order_id: int, region: str) -> dict[str, Any]:
+            """Look one order up by its number, with its lines and its state."""
+            return {"order_id": order_id, "region": region}
+
+        order_lookup.__name__ = name
+        made.append(order_lookup)
+    return made
+
+
+def conversation(*plugins: Any) -> Callable[[], Awaitable[int]]:
+    """A run of one turn in a session of its own."""
+    agent = LlmAgent(name="desk", model=Model(), tools=list(tools()))
+    runner = InMemoryRunner(app=App(name="bench", root_agent=agent, plugins=list(plugins)))
+    sessions = itertools.count()
+
+    async def run() -> int:
+        id_ = f"s-{next(sessions)}"
+        await runner.session_service.create_session(app_name="bench", user_id="u", session_id=id_)
+        message = types.Content(role="user", parts=[types.Part(text="Please.")])
+        calls = 0
+        async for event in runner.run_async(user_id="u", session_id=id_, new_message=message):
+            calls += len(event.get_function_responses())
+        assert calls == CALLS
+        return calls
+
+    return run
+
+
+def measure(rounds: int) -> Added:
+    """Time both, in turns."""
+    catalog = Catalog(
+        tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
+        profiles=[Profile("support", "orders")],
+        house=HouseRules(levels={"description": Level.OFF}),
+        open=True,
+    )
+    with Tooltel(catalog, registry=CollectorRegistry()) as tel:
+        plugin = TooltelPlugin(tel, profile="support")
+        return asyncio.run(compare(conversation(), conversation(plugin), rounds=rounds))
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for name in ("google_adk", "opentelemetry"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(NoExport()))
+    trace.set_tracer_provider(provider)
+    measure(options.rounds).print("google-adk", version("google-adk"))
+
+
+if __name__ == "__main__":
+    main()
