@@ -189,8 +189,8 @@ LANGCHAIN: Final = _rows(
     {
         **_LANGGRAPH,
         Moment.MALFORMED: "wrap_model_call: the invalid_tool_calls of the answer, a structural rejection or a drop",
-        Moment.REFUSED: "tooltel.Refused, a result with status and policy, another middleware that answers in the tool's "
-        "place, or a person who denied (told when the model is asked next; a run that ends there tells nothing)",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, another middleware that answers in the "
+        "tool's place, or a person who denied (told when the model is asked next; a run that ends there tells nothing)",
         Moment.ALIAS: "a tool under its old name, or with redirect_aliases=True any alias whose tool the agent has",
         Moment.DECLARATIONS: "the tools that the chat model is called with, after every middleware's say",
         Moment.AGENT: "the name that create_agent was given, sub-agents included; before 1.2 as told by agent=",

@@ -78,7 +78,7 @@ def multiprocess_directory() -> str | None:
 
 class Instruments:
     """
-    The metric objects of every emitted row but those read from the catalog, on one registry.
+    The metric objects of every row of a process but those read from the catalog, on one registry.
 
     *beside* is the collector of the others. Raises RegistryError when the registry holds any of the series already,
     and SettingError when several processes share values in a directory that cannot be written; nothing is left then.
@@ -90,7 +90,7 @@ class Instruments:
         self._registered: list[Collector] = []
         wait_at_forks()
         try:
-            for row in signals.EMITTED:
+            for row in signals.IN_PROCESS:
                 if row not in FROM_CATALOG:
                     made = self._made[row] = _instrument(row, registry)
                     self._registered.append(made)
@@ -227,8 +227,8 @@ class PrometheusRecorder:
 
     def remember(self, counted: Iterable[Series]) -> None:
         """Know the values of bounded labels in what an earlier process *counted*: a restart does not widen a bound."""
-        for metric, values in counted:
-            labels = dict(zip(metric.labels, values, strict=True))
+        for metric, given in counted:
+            labels = dict(zip(metric.labels, given, strict=True))
             if metric is signals.TOOL_CALLS and labels["owner"] == signals.UNOWNED and labels["tool"] != signals.OTHER:
                 self._unowned.add(labels["tool"])
             elif metric is signals.POLICY_REFUSALS and labels["policy"] != signals.OTHER:
