@@ -49,9 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def servers(request: pytest.FixtureRequest) -> Servers:
     """One generation of real binaries."""
-    return next((found for found in generations() if found.name == request.param), None) or _missing(
-        request.param
-    )
+    return next((found for found in generations() if found.name == request.param), None) or _missing(request.param)
 
 
 @pytest.fixture
@@ -98,9 +96,7 @@ def tel(clock: FakeClock) -> Iterator[Tooltel]:
     assert current_call() is None, "a call leaked into the test's context"
     assert current_session() is None, "a session leaked into the test's context"
     assert get_current_span() is INVALID_SPAN, "a span leaked into the test's context"
-    running = {
-        key: value for key, value in parse_samples(made.view).items() if key[0] == "tooltel_tool_calls_active"
-    }
+    running = {key: value for key, value in parse_samples(made.view).items() if key[0] == "tooltel_tool_calls_active"}
     assert not any(running.values()), "a call is still counted as running"
 
 

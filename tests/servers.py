@@ -40,9 +40,7 @@ def _fetched(name: str) -> Servers | None:
     folder = FETCHED / name
     if not (folder / "packages.txt").exists():
         return None
-    return Servers(
-        name, *(folder / binary for binary in ("prometheus", "promtool", "alertmanager", "amtool"))
-    )
+    return Servers(name, *(folder / binary for binary in ("prometheus", "promtool", "alertmanager", "amtool")))
 
 
 def _on_path() -> Servers | None:

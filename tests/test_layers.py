@@ -69,9 +69,7 @@ def imported(tree: ast.AST, *, package: str, modules: Collection[str]) -> Iterat
                 for alias in names:
                     submodule = f"{base}.{alias.name}"
                     yield node.lineno, submodule if submodule in modules else base
-            case ast.Call(
-                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__")
-            ):
+            case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__")):
                 match node.args:
                     case [ast.Constant(value=str(name)), *_]:
                         yield node.lineno, name
@@ -127,9 +125,7 @@ SIGNALS = "tooltel/signals.py"
         ("tooltel/utils.py", "", ": in no room of the table"),
     ],
 )
-def test_an_import_that_does_not_point_down_is_found(
-    tmp_path: Path, module: str, text: str, fault: str
-) -> None:
+def test_an_import_that_does_not_point_down_is_found(tmp_path: Path, module: str, text: str, fault: str) -> None:
     (found,) = read_faults(layout(tmp_path, {module: text}))
     name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     assert found.split(",")[0] == name + fault
@@ -148,9 +144,7 @@ def test_an_import_that_does_not_point_down_is_found(
         ("tooltel/signals.py", "import tooltelephony.cli"),
     ],
 )
-def test_an_import_that_points_down_or_stays_in_its_room_is_allowed(
-    tmp_path: Path, module: str, text: str
-) -> None:
+def test_an_import_that_points_down_or_stays_in_its_room_is_allowed(tmp_path: Path, module: str, text: str) -> None:
     assert read_faults(layout(tmp_path, {module: text})) == []
 
 

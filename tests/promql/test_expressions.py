@@ -15,15 +15,11 @@ CALLS = signals.TOOL_CALLS
 
 
 def test_a_selector_holds_static_matchers_first() -> None:
-    assert FLEET.series(CALLS, outcome="ok").text == (
-        'tooltel_tool_calls_total{namespace="agents", outcome="ok"}'
-    )
+    assert FLEET.series(CALLS, outcome="ok").text == ('tooltel_tool_calls_total{namespace="agents", outcome="ok"}')
 
 
 def test_a_matcher_given_by_hand_wins_over_the_static_one() -> None:
-    assert FLEET.series(CALLS, namespace=promql.differs("test")).text == (
-        'tooltel_tool_calls_total{namespace!="test"}'
-    )
+    assert FLEET.series(CALLS, namespace=promql.differs("test")).text == ('tooltel_tool_calls_total{namespace!="test"}')
 
 
 def test_a_label_that_the_row_lacks_is_refused() -> None:

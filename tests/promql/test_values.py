@@ -30,9 +30,7 @@ def test_a_name_with_letters_of_patterns_matches_only_itself() -> None:
     assert promql.none_of("a+") == ("!~", r"a\+")
 
 
-@pytest.mark.parametrize(
-    ("text", "length"), [("15m", 900), ("1d12h", 129_600), ("30d", 2_592_000), ("1w", 604_800)]
-)
+@pytest.mark.parametrize(("text", "length"), [("15m", 900), ("1d12h", 129_600), ("30d", 2_592_000), ("1w", 604_800)])
 def test_durations_are_read_as_seconds(text: str, length: int) -> None:
     assert promql.seconds(text) == length
 
@@ -48,8 +46,6 @@ def test_a_written_duration_is_read_back_exactly(length: int) -> None:
     assert promql.seconds(promql.duration(length)) == length
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(5, "5"), (5.0, "5"), (0.05, "0.05"), (14.4, "14.4"), (1e-05, "1e-05")]
-)
+@pytest.mark.parametrize(("value", "text"), [(5, "5"), (5.0, "5"), (0.05, "0.05"), (14.4, "14.4"), (1e-05, "1e-05")])
 def test_numbers_have_no_needless_fraction(value: float, text: str) -> None:
     assert promql.number(value) == text
