@@ -67,6 +67,10 @@ render: $(STAMP) ## Write dashboards/ and alerts/ for the example catalog
 bench: $(STAMP) ## Measure a wrapped call against the hand-written floor; the last line is JSON
 	@$(BIN)/python bench/calls.py
 
+.PHONY: bench-tail
+bench-tail: $(STAMP) ## Measure the sidecar on one GiB of log against grep and mtail; the last line is JSON
+	@$(BIN)/python bench/tail.py
+
 .PHONY: clean
 clean: ## Remove what the other targets made: .venv, .servers, .matrix, caches
 	@rm -rf .venv .servers .matrix build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -159,7 +159,8 @@ class Metric:
     One row: a family of series.
 
     `name` is the full name that PromQL uses. `unit` is the base unit of the values. `born` says in words
-    for which label values the series exists at 0 before anything happened.
+    for which label values the series exists at 0 before anything happened. `where` is empty for what every process
+    shows, and `sidecar` for what only a sidecar does.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Metric:
     born: str = ""
     state: State = State.EMITTED
     multiprocess_mode: str = ""
+    where: str = ""
 
     @property
     def family(self) -> str:
@@ -412,8 +414,11 @@ LABEL_OVERFLOW = _row(
 )
 
 
+SIDECAR: Final = "sidecar"
+
+
 def _sidecar(name: str, kind: Kind, help: str, labels: str = "source", unit: str = "") -> Metric:  # noqa: A002
-    return _row(f"tooltel_sidecar_{name}", kind, labels, help, unit=unit, born="sources", state=_W)
+    return _row(f"tooltel_sidecar_{name}", kind, labels, help, unit=unit, born="sources", where=SIDECAR)
 
 
 SIDECAR_LINES = _sidecar("lines_total", C, "Lines read.", unit="lines")
@@ -423,7 +428,9 @@ SIDECAR_SKIPPED_LINES = _sidecar("skipped_lines_total", C, "Lines that could not
 SIDECAR_SKIPPED_BYTES = _sidecar("skipped_bytes_total", C, "Bytes that could not be judged.", unit="bytes")
 SIDECAR_TRUNCATIONS = _sidecar("truncations_total", C, "Files found truncated.", unit="files")
 SIDECAR_ROTATIONS = _sidecar("rotations_total", C, "Files found rotated.", unit="files")
-SIDECAR_CHECKPOINT_FAILURES = _sidecar("checkpoint_failures_total", C, "Commits that failed.", unit="commits")
+SIDECAR_CHECKPOINT_FAILURES = _sidecar(
+    "checkpoint_failures_total", C, "Commits that failed, and states that were lost.", unit="commits"
+)
 SIDECAR_LAG = _sidecar("lag_bytes", G, "Bytes written and not yet committed.", unit="bytes")
 SIDECAR_OPEN_FILES = _sidecar("open_files", G, "Files held open.", unit="files")
 SIDECAR_LAST_READ = _sidecar("last_read_timestamp_seconds", G, "When a source last gave data.", unit="seconds")
@@ -442,6 +449,7 @@ METRICS: Final[tuple[Metric, ...]] = tuple(
 )
 EXTERNAL: Final[tuple[Metric, ...]] = (UP, RULE_FAILURES, ALERTS)
 EMITTED: Final[tuple[Metric, ...]] = tuple(metric for metric in METRICS if metric.state is State.EMITTED)
+IN_PROCESS: Final[tuple[Metric, ...]] = tuple(metric for metric in EMITTED if metric.where != SIDECAR)
 TARGET_LABELS: Final = ("job", "instance")  # added by every scrape
 
 BY_NAME: Final[Mapping[str, Metric]] = MappingProxyType({metric.name: metric for metric in (*METRICS, *EXTERNAL)})

@@ -45,7 +45,7 @@ def test_the_text_is_openmetrics_with_every_emitted_row() -> None:
     last = [line for line in lines if line.startswith("#") or float(line.rpartition(" ")[2]) == START + SECONDS]
     families = list(text_string_to_metric_families("".join(last)))  # type: ignore[no-untyped-call]
     names = {sample.name for family in families for sample in family.samples}
-    assert {series for row in signals.EMITTED for series in row.series} <= names
+    assert {series for row in signals.IN_PROCESS for series in row.series} <= names
 
 
 def test_the_samples_of_a_series_stand_together() -> None:

@@ -136,14 +136,14 @@ def test_a_real_scrape_of_several_processes_has_the_published_kinds(tmp_path: Pa
     found: dict[str, Any] = run(tmp_path, "served")
     assert found["restricted"] == ["tooltel_tool_calls_total"]
     assert found["same"]
-    published = {row.family: row.kind.value for row in signals.EMITTED}
+    published = {row.family: row.kind.value for row in signals.IN_PROCESS}
     assert found["openmetrics"].items() <= published.items()
     # A real worker has to have done what these tell of.
     missing = {"tooltel_declaration_tokens", "tooltel_tool_declaration"}
     assert set(published) - set(found["openmetrics"]) == missing
     assert found["text"] == {
         (row.name if row.kind is Kind.INFO else row.family): "gauge" if row.kind is Kind.INFO else row.kind.value
-        for row in signals.EMITTED
+        for row in signals.IN_PROCESS
         if row.family not in missing
     }
 

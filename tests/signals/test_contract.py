@@ -44,13 +44,6 @@ tooltel_catalog_loaded_timestamp_seconds   gauge
 tooltel_catalog_reload_failures_total      counter
 tooltel_internal_errors_total              counter    component
 tooltel_label_overflow_total               counter    metric
-"""
-WAITING = """
-tooltel_corrections_total                  counter    tool owner corrected
-tooltel_mcp_server_info                    info       server server_version owner
-tooltel_mcp_server_pinned_info             info       server server_version owner
-tooltel_mcp_unlisted_tools                 gauge      server owner
-tooltel_mcp_changed_tools                  gauge      server owner
 tooltel_sidecar_lines_total                counter    source
 tooltel_sidecar_bytes_total                counter    source
 tooltel_sidecar_matches_total              counter    source signature
@@ -62,6 +55,13 @@ tooltel_sidecar_checkpoint_failures_total  counter    source
 tooltel_sidecar_lag_bytes                  gauge      source
 tooltel_sidecar_open_files                 gauge      source
 tooltel_sidecar_last_read_timestamp_seconds gauge     source
+"""
+WAITING = """
+tooltel_corrections_total                  counter    tool owner corrected
+tooltel_mcp_server_info                    info       server server_version owner
+tooltel_mcp_server_pinned_info             info       server server_version owner
+tooltel_mcp_unlisted_tools                 gauge      server owner
+tooltel_mcp_changed_tools                  gauge      server owner
 """
 EVENTS = {
     "tool_call", "tool_not_found", "tool_alias_called", "tool_rejected", "tool_refused", "tool_call_repeated",
@@ -137,29 +137,29 @@ def live_through(desk: Desk) -> None:
     desk.publish(Status.OK, rejections=(rejection("limit"),))
 
 
-def test_a_scrape_in_text_format_shows_exactly_the_emitted_rows(lived: tuple[Desk, str]) -> None:
+def test_a_scrape_in_text_format_shows_exactly_the_rows_of_a_process(lived: tuple[Desk, str]) -> None:
     """The old text format knows no info type: there an info is a gauge whose name ends in _info."""
     found = families(lived[1])
     expected = {
         row.name if row.kind is Kind.INFO else row.family: ("gauge" if row.kind is Kind.INFO else row.kind.value)
-        for row in signals.EMITTED
+        for row in signals.IN_PROCESS
     }
     assert {name: family.type for name, family in found.items()} == expected
 
 
-def test_a_scrape_in_openmetrics_shows_exactly_the_emitted_rows(lived: tuple[Desk, str]) -> None:
+def test_a_scrape_in_openmetrics_shows_exactly_the_rows_of_a_process(lived: tuple[Desk, str]) -> None:
     found = families(lived[1], OPENMETRICS)
     assert {name: family.type for name, family in found.items()} == {
-        row.family: row.kind.value for row in signals.EMITTED
+        row.family: row.kind.value for row in signals.IN_PROCESS
     }
     assert {name: family.documentation for name, family in found.items()} == {
-        row.family: row.help for row in signals.EMITTED
+        row.family: row.help for row in signals.IN_PROCESS
     }
 
 
 @pytest.mark.parametrize("accept", ["text/plain", OPENMETRICS])
 def test_every_series_has_the_labels_of_its_row_and_nothing_else(lived: tuple[Desk, str], accept: str) -> None:
-    by_series = {name: row for row in signals.EMITTED for name in row.series}
+    by_series = {name: row for row in signals.IN_PROCESS for name in row.series}
     seen = set()
     for family in families(lived[1], accept).values():
         assert family.samples, family.name

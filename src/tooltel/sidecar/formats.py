@@ -22,7 +22,7 @@ except ImportError:  # the standard library's gives the same, slower
     _fast_loads = json.loads
 
 DOCKER_PIECE: Final = 16 * 1024  # bytes: docker cuts longer lines, and only those
-_ANSI: Final = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_ANSI: Final = re.compile(rb"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 # What most records begin with. The rest of a line, after its time, is often seen again.
 STAMP: Final = re.compile(
@@ -211,10 +211,15 @@ def with_line_before(record: Record, before: str) -> Record:
     return record._replace(logger=found["logger"]) if found else record
 
 
+def without_colors(raw: bytes) -> bytes:
+    """A raw line without what only a terminal understands."""
+    return _ANSI.sub(b"", raw) if b"\x1b" in raw else raw
+
+
 def decode(raw: bytes) -> str:
     """Text of a raw line: without color codes, NUL holes, byte order mark and carriage return."""
-    text = raw.strip(b"\0").decode("utf-8", "replace").removesuffix("\r").removeprefix("\ufeff")
-    return _ANSI.sub("", text) if "\x1b" in text else text
+    text = without_colors(raw.strip(b"\0")).decode("utf-8", "replace")
+    return text.removesuffix("\r").removeprefix("\ufeff")
 
 
 def begins_record(text: str) -> bool:

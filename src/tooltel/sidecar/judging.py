@@ -134,8 +134,8 @@ class LineJudge:
     def _look(self, tail: bytes, place: _Place, pieces: Pieces, *, stamped: bool) -> Tally | None:
         """The verdict on a line that was not seen before, or None where it has to wait. Never raises."""
         try:
-            if tail[:1] == b"\0":  # a hole that a truncation left
-                tail = tail.lstrip(b"\0")
+            if not stamped and tail[:1] in (b"\0", b"\x1b"):  # a hole that a truncation left, or a color
+                tail = formats.without_colors(tail.lstrip(b"\0"))
                 stamp = STAMP.match(tail)
                 tail, stamped = (tail[stamp.end() :], True) if stamp else (tail, False)
             if self._reads_json and not stamped and tail[:1] == b"{":

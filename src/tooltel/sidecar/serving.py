@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _matches(self) -> None:
         # What a model asked for is nobody's business on the network.
-        if ip_address(self.client_address[0].partition("%")[0]).is_loopback:
+        if is_loopback(self.client_address[0]):
             self._answer(200, _JSON, matches_as_json(self.engine))
         else:
             self._answer(403, _TEXT, b"only from the machine itself\n")
@@ -135,3 +135,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: Any) -> None:
         """Scrapes are no news."""
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is the machine's own, also as IPv6 writes one of IPv4."""
+    found = ip_address(address.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (found if mapped is None else mapped).is_loopback

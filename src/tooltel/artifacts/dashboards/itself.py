@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tooltel import signals
 from tooltel.artifacts.dashboards import links
 from tooltel.artifacts.dashboards.board import Board, Row
@@ -14,6 +16,9 @@ from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import RATE, View
 from tooltel.promql import Expr, call, compare, over, regex
 
+if TYPE_CHECKING:
+    from tooltel.signals import Metric
+
 OURS = regex(".*tooltel.*")  # a rule group's label is its file and its name
 MANY = (Step(1.5, WARN),)
 
@@ -24,7 +29,7 @@ def itself_board(view: View) -> Board:
         Row("Can I trust what I see?", (_numbers(view),)),
         Row("What failed, and was kept away from the tools", ((_errors(view), _overflow(view), _rules(view)),)),
         Row("Processes", ((_targets(view), _instances(view)),)),
-        Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)),)),
+        Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)), (_sources(view),))),
     )
     says = "Whether tooltel itself works: targets, contained failures, bounds that were hit, catalogs in use."
     return Board(links.ITSELF, says, rows, since="now-6h")
@@ -204,3 +209,32 @@ def _skipped(view: View) -> Panel:
         Query(view.total(gained, "cause"), "{{cause}}"),
         style=Style(bars=True),
     )
+
+
+def _sources(view: View) -> Panel:
+    apart = view.apart
+    by = ("source",)
+
+    def gained(row: Metric) -> Expr:
+        return apart.total(apart.gained(row), *by)
+
+    last = apart.total(apart.series(signals.SIDECAR_LAST_READ), *by, function="max")
+    held = apart.total(apart.series(signals.SIDECAR_OPEN_FILES), *by)
+    ago = Expr(f"time() - {last.operand}", last.labels, loose=True)
+    warns = Look(COUNT, decimals=0, steps=ANY_WARNS)
+    columns = [
+        *cluster_columns(view),
+        Column("source"),
+        Column("read", gained(signals.SIDECAR_BYTES), Look("bytes"), width=110),
+        Column("last read", ago, Look("dtdurations"), width=150),
+        Column("open files", held, Look(COUNT, decimals=0), width=100),
+        Column("rotations", gained(signals.SIDECAR_ROTATIONS), Look(COUNT, decimals=0), width=100),
+        Column("truncations", gained(signals.SIDECAR_TRUNCATIONS), Look(COUNT, decimals=0), width=110),
+        Column("skipped", gained(signals.SIDECAR_SKIPPED_BYTES), Look("bytes", steps=ANY_WARNS), width=110),
+        Column("failed commits", gained(signals.SIDECAR_CHECKPOINT_FAILURES), warns, width=125),
+    ]
+    says = (
+        "What each source gave in the chosen time range: its bytes, when it last gave any, and what went "
+        "wrong. Good: nothing skipped, and no failed commit: while one fails, counts stand still."
+    )
+    return table_panel(Box("Sources", says, 24, 7), columns, order=Order("failed commits"), none="no sidecar")

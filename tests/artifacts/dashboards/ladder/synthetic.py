@@ -169,7 +169,9 @@ def _requested(_: Metric, have: Labels) -> list[str]:
     return [known.get(Reason(have["reason"]), signals.OTHER)]
 
 
-def _source(_: Metric, have: Labels) -> list[str]:
+def _source(metric: Metric, have: Labels) -> list[str]:
+    if metric.where == signals.SIDECAR:
+        return ["agent", "gateway"]
     if have["kind"] == RejectionKind.DOMAIN:
         return [RejectionSource.TOOL]
     return [RejectionSource.FRAMEWORK, RejectionSource.SCHEMA]
@@ -195,6 +197,8 @@ VALUES: Final[dict[str, Callable[[Metric, Labels], list[str]]]] = {
     "sha": _sha,
     "component": lambda *_: list(signals.Component),
     "metric": lambda *_: [signals.TOOL_CALLS.name, signals.NOT_FOUND.name],
+    "signature": lambda *_: ["google-adk-java.not_found"],
+    "cause": lambda *_: list(signals.SkipCause),
     "rule_group": lambda *_: ["/etc/prometheus/rules/tooltel.yml;tooltel-reliability"],
     "alertname": lambda *_: ["TooltelToolErrorBudgetBurn", WATCHDOG],
     "alertstate": lambda *_: ["firing"],
