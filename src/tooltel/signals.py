@@ -538,7 +538,7 @@ KEY_PROBLEMS: Final = "problems"
 KEY_SHA: Final = "sha"
 KEY_CHARS: Final = "chars"
 KEY_BUDGET: Final = "budget_chars"
+KEY_COUNTED: Final = "tool.counted"  # on a record of somebody else's: it told of a drop, which was counted
 
 LOGGER: Final = "tooltel"  # name of the standard library's logger, where structlog is not configured
 SCOPE: Final = "tooltel"  # name of the tracer
-KEY_COUNTED: Final = "tool.counted"  # on a record of somebody else's: it told of a drop, which was counted

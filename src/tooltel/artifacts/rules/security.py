@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tooltel import signals
 from tooltel.artifacts.dashboards import links
@@ -23,6 +23,9 @@ from tooltel.artifacts.rules.texts import COUNT, NUMBER, evidence, of_tool, said
 from tooltel.promql import Match, compare, renamed
 from tooltel.signals import Risk, Status
 
+if TYPE_CHECKING:
+    from tooltel.signals import Metric
+
 TOOL_PANEL: Final = Panel(links.TOOL, OWNED)
 SERVERS: Final = Panel(links.LIFECYCLE, (TOOL_OWNER,))
 POLICY: Final = (*OWNED, "policy")
@@ -32,7 +35,7 @@ def groups(book: Book) -> Iterator[Group]:
     """The groups of this theme."""
     interval = book.options.group_interval
     yield Group("tooltel-security", interval, alerts=(*_refusals(book), *_refused(book), *_repeated(book)))
-    mcp = (*_drift(book), *_gauge(book, "McpUnlistedTools"), *_gauge(book, "McpChangedTools"))
+    mcp = (*_drift(book), *_unlisted(book), *_changed(book))
     yield Group("tooltel-security-mcp", interval, alerts=mcp)
 
 
@@ -97,14 +100,16 @@ def _drift(book: Book) -> Iterator[Alert]:
         )  # fmt: skip
 
 
-_COUNTS: Final = {
-    "McpUnlistedTools": (signals.MCP_UNLISTED, "offers tools that the catalog does not allow"),
-    "McpChangedTools": (signals.MCP_CHANGED, "changed the definition of tools"),
-}
+def _unlisted(book: Book) -> Iterator[Alert]:
+    what = "offers tools that the catalog does not allow"
+    yield from _counted(book, "McpUnlistedTools", signals.MCP_UNLISTED, what)
 
 
-def _gauge(book: Book, key: str) -> Iterator[Alert]:
-    row, what = _COUNTS[key]
+def _changed(book: Book) -> Iterator[Alert]:
+    yield from _counted(book, "McpChangedTools", signals.MCP_CHANGED, "changed the definition of tools")
+
+
+def _counted(book: Book, key: str, row: Metric, what: str) -> Iterator[Alert]:
     found = book.scope.total(book.scope.series(row), OWNER, "server", function="max")
     for each in book.variants(key):
         yield Alert(
