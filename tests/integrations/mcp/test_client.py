@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp import types
+from mcp.client.session_group import ClientSessionGroup
 
 from tests.integrations.counting import counts
 from tests.integrations.mcp.hotel import Hotel, telemetry
@@ -386,3 +387,16 @@ def test_rejected_fields_are_named_once_the_server_has_listed_them() -> None:
             if metric == "tooltel_rejected_fields_total"
         }
         assert fields == {"other": 1, "nights": 1}
+
+
+def test_a_group_of_sessions_is_watched_in_each_of_them() -> None:
+    async def converse(tel: Tooltel) -> None:
+        async with connect(serve(Hotel())) as client:
+            group = watch_client(tel, ClientSessionGroup())
+            info = types.Implementation(name="hotel", version="1")
+            await group.connect_with_session(info, session_of(client))
+            await group.call_tool("call_taxi", {})
+
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(converse(tel))
+    assert outcomes(seen) == [("call_taxi", "ok", "")]

@@ -26,6 +26,9 @@ class TooltelMiddleware(Middleware):
     Add it before other middleware: what one before it answers in a tool's place is not seen. *profile* and *agent* are
     what the calls carry. With *redirect_aliases*, a call to an old name that the server does not know is served under
     the tool's new name.
+
+    The outcome is told on fastmcp's own span, where that is around middleware (4.x). 3.x opens it below: a
+    ToolSpanProcessor says there whose tool it is, and the outcome is in metrics and logs alone.
     """
 
     def __init__(

@@ -3,7 +3,9 @@ Where both ends of a connection are in one process, and watched by one Tooltel: 
 
 The client begins it; the server finds it, and tells it what came of it. Where the SDK carries contexts along (2.x, in
 memory) the server runs inside the client's call as it is. Elsewhere (1.x, loopback) the server looks for a call of this
-name with these arguments that some client here waits for.
+name with these arguments that some client here waits for; nothing is added to a message. So, where a client here waits
+for another server's tool of the same name, and somebody asks a server here for it with equal arguments at that moment,
+those two count as one.
 """
 
 from __future__ import annotations
