@@ -70,6 +70,7 @@ def run(*command: str | Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @given(catalog=catalogs(ANYTHING))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_catalog_is_refused_with_a_reason_or_rendered_as_yaml(catalog: Catalog) -> None:

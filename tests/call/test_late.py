@@ -84,6 +84,7 @@ def test_each_is_settled_once_though_many_threads_catch_up(tel: Tooltel, seen: C
     assert len(seen.outcomes) == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "tools"), [("wrapping", ROUNDS), ("calling", ROUNDS), ("scraping", 5)])
 def test_a_collection_at_any_moment_never_locks_up(what: str, tools: int) -> None:
     """Each round, one allocation later: also while this thread holds the lock of the very metric to be counted."""

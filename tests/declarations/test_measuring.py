@@ -209,6 +209,7 @@ json_values = st.recursive(
 keys = st.sampled_from(["name", "description", "parameters", "function", "tools", "toolSpec", "inputSchema", "type"])
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(keys, json_values) | json_values, max_size=4))
 def test_measuring_never_raises(sent: list[Any]) -> None:
     for declaration in measure(sent):

@@ -31,6 +31,7 @@ def calls(outcome: str, count: int, tool: str = REFUND) -> str:
     return f'tooltel_tool_calls_total{{{tool},outcome="{outcome}"}} {count}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3, 7])
 @pytest.mark.parametrize("sessions", [40, 120, 300, 900])
 def test_nobody_but_payments_is_paged(seed: int, sessions: int) -> None:

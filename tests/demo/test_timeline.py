@@ -34,6 +34,7 @@ def samples() -> list[tuple[str, dict[str, str], float, float]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_same_arguments_give_the_same_text() -> None:
     again, _ = play_history(7, 120, start=START, seconds=SECONDS, step=STEP)
     assert again.text() == history()[0].text()

@@ -70,6 +70,7 @@ def test_counters_never_go_back_when_workers_are_replaced(tmp_path: Path) -> Non
     assert [each["gen_ai_execute_tool_duration_seconds_count"] for each in seen] == [30, 60, 90, 120]
 
 
+@pytest.mark.slow
 def test_scrapes_while_workers_start_and_die_neither_fail_nor_go_back(tmp_path: Path) -> None:
     assert run(tmp_path, "scraped_meanwhile") == {"monotonic": True, "seen": True, "active": 0}
 

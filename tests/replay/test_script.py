@@ -36,6 +36,7 @@ def test_its_openmetrics_text_holds_every_call(tmp_path: Path) -> None:
     assert sum(sample.value for sample in calls if sample.name == "tooltel_tool_calls_total") == 1142
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("right_conversations")
 def test_a_careless_replay_tells_the_troubles_apart(tmp_path: Path) -> None:
     done = run(str(SCRIPT), "--careless", "7", cwd=tmp_path)

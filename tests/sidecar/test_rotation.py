@@ -406,6 +406,7 @@ def test_a_long_line_is_left_out_across_a_restart(tmp_path: Path, log: Path) -> 
     assert sidecar.total(signals.SIDECAR_SKIPPED_LINES) == 1
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_invented_names_are_one_series(tmp_path: Path, log: Path) -> None:
     sidecar = Sidecar(tmp_path, limits=Limits())
     sidecar.crank()
