@@ -182,13 +182,16 @@ _LANGGRAPH: Final[Mapping[Moment, str]] = {
     Moment.AGENT: "the name that the agent was made with, or as told by agent=",
     Moment.CALL_ID: "the id of the tool call",
 }
-LANGGRAPH: Final = _rows("langgraph", ("1.0.0", "1.2.24"), _LANGGRAPH)
+LANGGRAPH: Final = _rows("langgraph", ("1.0.0", "1.0.8", "1.2.24"), _LANGGRAPH)
 LANGCHAIN: Final = _rows(
     "langchain",
-    ("1.0.0", "1.5.2"),
+    ("1.0.0", "1.2.6", "1.5.2"),
     {
         **_LANGGRAPH,
-        Moment.MALFORMED: "wrap_model_call: the invalid_tool_calls of the answer, a structural rejection or a drop",
+        Moment.UNKNOWN: "wrap_tool_call with no tool, and no tool ran; an agent without any tools ends in silence "
+        "before 1.2.7, and nothing is seen",
+        Moment.MALFORMED: "wrap_model_call: the invalid_tool_calls of the answer, a structural rejection or a drop; "
+        "JSON that breaks off in a streamed answer is completed by langchain-core, and the tool runs",
         Moment.REFUSED: "tooltel.Refused, a result with status and policy, another middleware that answers in the "
         "tool's place, or a person who denied (told when the model is asked next; a run that ends there tells nothing)",
         Moment.ALIAS: "a tool under its old name, or with redirect_aliases=True any alias whose tool the agent has",

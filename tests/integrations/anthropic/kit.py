@@ -44,11 +44,12 @@ CATALOG = Catalog(
 
 
 class Ask(NamedTuple):
-    """A call that the model makes: its name, its arguments, and an id of its own if it gives one."""
+    """A call that the model makes: its name, its arguments, an id if it gives one, and the toolset that it is of."""
 
     name: str
     args: Any = None
     id: str | None = None
+    toolset: str | None = None
 
 
 Step = str | list[Ask]  # what the model answers one request with: text, or calls
@@ -96,7 +97,8 @@ class Api:
     def _block(self, ask: Ask) -> dict[str, Any]:
         self._asked += 1
         args = {} if ask.args is None else ask.args
-        return {"type": "tool_use", "id": ask.id or f"call-{self._asked}", "name": ask.name, "input": args}
+        block = {"type": "tool_use", "id": ask.id or f"call-{self._asked}", "name": ask.name, "input": args}
+        return block if ask.toolset is None else {**block, "toolset_name": ask.toolset}
 
 
 def stream(message: dict[str, Any]) -> Iterator[dict[str, Any]]:

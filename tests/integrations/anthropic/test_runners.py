@@ -6,6 +6,7 @@ import asyncio
 import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 import anthropic
 import pytest
@@ -123,6 +124,21 @@ def test_the_declarations_that_were_sent_are_measured_once_in_a_conversation() -
         assert seen.increase("tooltel_tool_declaration_chars", tool="book_room") > 100
 
 
+def test_each_conversation_is_told_what_it_was_offered_and_no_more_is_measured_than_what_changed() -> None:
+    with telemetry() as tel, capture(tel) as seen, patch.object(tel, "declared", wraps=tel.declared) as declared:
+        desk = Desk(Hotel().tools("sync"), make=TooltelRunners(tel, profile="desk").tool_runner)
+        for conversation in ("s-1", "s-1", "s-2"):
+            asyncio.run(desk.turn([BOOK], [BOOK], "Done.", conversation_id=conversation))
+        assert len(seen.logged("tools_offered")) == declared.call_count == 2
+
+
+def test_arguments_are_handed_in_as_the_model_wrote_them() -> None:
+    with telemetry() as tel, patch.object(tel, "raw_arguments") as handed_in:
+        desk = Desk(Hotel().tools("sync"), make=TooltelRunners(tel, profile="desk").tool_runner)
+        asyncio.run(desk.turn([Ask("book_room", {"nights": "10", "colour": "red"}), Ask("book_room", ["x"])], "Done."))
+        handed_in.assert_called_once_with("book_room", {"nights": "10", "colour": "red"}, desk.tools[0].input_schema)
+
+
 # --- raw definitions, and other kinds of tools --------------------------------------------------------
 
 RAW = {
@@ -156,6 +172,28 @@ def test_a_tool_of_a_hosts_own_class_is_watched_and_keeps_its_state() -> None:
     played = play_turn([Ask("memory", {"command": "view"})], "Done.", tools=[memory])
     assert played.counted == counter("call memory ok")
     assert memory.kept == 1
+
+
+@pytest.mark.skipif(not hasattr(sdk_tools, "BetaRunnableToolset"), reason="toolsets came by 1.17")
+def test_members_of_a_toolset_are_neither_calls_nor_names_that_are_no_tools() -> None:
+    class Browser(sdk_tools.BetaRunnableToolset):  # type: ignore[misc, unused-ignore]
+        toolset_name = "browser"
+
+        def to_dict(self) -> Any:
+            return {"type": "browser_toolset_20260801"}
+
+        def call(self, context: Any, name: str, input: Any) -> str:  # noqa: A002 - the SDK's word
+            return f"{name} done"
+
+    asks = [
+        Ask("navigate", {}, "id-1", "browser"),
+        Ask("navigate", {}, "id-2", "computer"),
+        Ask("navigate", {}, "id-3"),
+    ]
+    played = play_turn(asks, "Done.", tools=[Browser()])
+    assert [outcome.call_id for outcome in played.outcomes] == ["id-2", "id-3"]
+    assert played.counted == counter("drop unknown other\ndrop unknown other")
+    assert "navigate done" in played.desk.api.requests[1]
 
 
 @pytest.mark.skipif(ToolError is None, reason="ToolError came with 0.84")
@@ -250,6 +288,13 @@ def test_results_that_the_host_asks_for_itself_are_of_calls_made_once() -> None:
 
 def test_a_run_that_ends_before_it_answers_still_tells_the_name_that_was_no_tool() -> None:
     assert play_turn([BOOK, DRILL], params={"max_iterations": 1}).counted["drop unknown other"] == 1
+
+
+@pytest.mark.parametrize("way", ["sync-stream", "async-stream"])
+def test_a_reply_that_breaks_off_was_answered_by_nobody(way: Way) -> None:
+    played = play_turn([DRILL, Ask("book_room", '{"nights": 2,,')], "Done.", way=way)
+    assert "ValueError" in played.desk.transcript[0][-1]
+    assert played.counted == Counter()
 
 
 @pytest.mark.skipif(not CHANGES_TOOLS, reason="tools run eagerly since 1.10")

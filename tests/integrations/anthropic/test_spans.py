@@ -99,3 +99,22 @@ def test_a_name_that_is_no_tool_has_a_span_of_tooltels_as_the_sdk_makes_none(way
     assert [told(span) for span in made.own] == [
         ("get_wether", "id-9", "hotel", None, "desk", "not_found", "tool_not_found")
     ]
+
+
+@pytest.mark.skipif(not MAKES_SPANS, reason="the SDK makes spans since 1.17")
+def test_where_only_the_tools_are_watched_the_span_tells_the_calls_id() -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        provider = TracerProvider()
+        desk = Desk(TooltelRunners(tel, profile="desk").run().tools(Hotel().tools("sync")))
+        desk.client = desk.client.with_options(open_telemetry={"tracer_provider": provider})
+        asyncio.run(desk.turn([BOOK], "Done."))
+        assert [outcome.call_id for outcome in seen.outcomes] == ["id-1"]
+
+
+def test_a_span_of_tooltels_own_around_is_not_taken_for_the_sdks() -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        (book, *_) = TooltelRunners(tel, profile="desk").run().tools(Hotel().tools("sync"))
+        with tel.call("book_room"):
+            book.call({"nights": 2, "kind": "single"})
+        inner, outer = seen.spans
+        assert inner.parent == outer.get_span_context()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 from pydantic_ai import Agent, ModelRetry, RunContext, exceptions
@@ -14,7 +16,7 @@ from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, SkipToolExecu
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 
 from tests.integrations.counting import counts
-from tests.integrations.pydantic_ai.kit import VERSION, Ask, Desk, Hotel, Script, Step, telemetry
+from tests.integrations.pydantic_ai.kit import VERSION, Ask, Desk, Hotel, Script, Step, Way, telemetry
 from tests.integrations.pydantic_ai.script import lines
 from tooltel.integrations.pydantic_ai import TooltelCapability
 from tooltel.testing import capture
@@ -137,6 +139,43 @@ def test_a_tool_that_comes_later_is_declared_when_it_comes() -> None:
     played = play([Ask("find_rooms", {"kind": "x"})], [Ask("find_rooms", {"kind": "x"})], tools=[first, late])
     assert played.offered == [["book_room"], ["book_room", "find_rooms"]]
     assert played.counted == counter("drop not_in_profile find_rooms\ncall find_rooms ok")
+
+
+def test_a_new_conversation_is_told_what_it_was_offered_and_no_more_is_measured_than_what_changed() -> None:
+    with telemetry() as tel, capture(tel) as seen, patch.object(tel, "declared", wraps=tel.declared) as declared:
+        desk = Desk(Hotel().tools(), capabilities=[TooltelCapability(tel, profile="desk")])
+
+        async def talk() -> None:
+            await desk.turn([BOOK], [BOOK])
+            desk.history = []
+            await desk.turn([BOOK], [BOOK])
+
+        asyncio.run(talk())
+        assert len(seen.logged("tools_offered")) == declared.call_count == 2
+
+
+class Hiding(AbstractCapability[Any]):
+    """Takes a tool out of what the model is told of."""
+
+    async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+        parameters = request_context.model_request_parameters
+        shown = [tool for tool in parameters.function_tools if tool.name != "book_room"]
+        return replace(request_context, model_request_parameters=replace(parameters, function_tools=shown))
+
+
+@pytest.mark.skipif(VERSION < (1, 78), reason="which tools a run has is told since 1.78")
+def test_a_tool_that_the_model_was_not_told_of_is_still_a_tool() -> None:
+    assert play([BOOK], beside=[Hiding()]).counted == counter("call book_room ok")
+
+
+@pytest.mark.parametrize("way", ["run", "stream"])
+def test_arguments_are_handed_in_as_the_model_wrote_them(way: Way) -> None:
+    with telemetry() as tel, patch.object(tel, "raw_arguments") as handed_in:
+        desk = Desk(Hotel().tools(), capabilities=[TooltelCapability(tel)], way=way)
+        asyncio.run(desk.turn([Ask("book_room", {"nights": "10", "colour": "red"}), Ask("book_room", "no JSON")]))
+        ((name, arguments, schema),) = [call.args for call in handed_in.call_args_list]
+        assert (name, arguments) == ("book_room", {"nights": "10", "colour": "red"})
+        assert set(schema["properties"]) == {"nights", "kind", "note"}
 
 
 def test_a_form_of_the_result_is_declared_but_is_no_tool() -> None:
@@ -262,6 +301,14 @@ def test_an_answer_in_the_tools_place_is_the_calls(beside: Any, recorded: str) -
     assert play([BOOK], beside=[beside]).counted == counter(recorded)
 
 
+@pytest.mark.skipif(VERSION < (1, 80), reason="a capability can ask for its place since 1.80")
+def test_it_sees_what_a_capability_before_it_in_the_list_makes_of_a_call() -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        desk = Desk(Hotel().tools(), capabilities=[Answering(), TooltelCapability(tel)])
+        asyncio.run(desk.turn([BOOK]))
+        assert counts(seen) == counter("call book_room refused\nrefused book_room night")
+
+
 def test_arguments_that_another_capability_mends_were_not_rejected() -> None:
     assert play([Ask("book_room", {})], beside=[Mending()]).counted == counter("call book_room ok")
 
@@ -354,6 +401,19 @@ def test_with_redirection_the_history_shows_the_new_name() -> None:
     assert played.counted == counter("call find_rooms ok\nalias search_rooms find_rooms")
     parts = [part for message in played.desk.history for part in message.parts]
     assert [part.tool_name for part in parts if part.part_kind == "tool-call"] == ["find_rooms"]
+
+
+def test_an_old_name_that_is_a_tool_of_its_own_is_not_redirected() -> None:
+    find, old = Hotel().functions()[1], FrameworkTool(Hotel().functions()[1], name="search_rooms")
+    played = play([Ask("search_rooms", {"kind": "x"})], tools=[find, old], redirect_aliases=True)
+    assert played.counted == counter("call find_rooms ok\nalias search_rooms find_rooms")
+    parts = [part for message in played.desk.history for part in message.parts]
+    assert [part.tool_name for part in parts if part.part_kind == "tool-call"] == ["search_rooms"]
+
+
+def test_an_old_name_of_a_tool_that_the_model_was_not_offered_is_not_redirected() -> None:
+    played = play([Ask("search_rooms", {"kind": "x"})], tools=[Hotel().functions()[0]], redirect_aliases=True)
+    assert played.counted == counter("drop renamed search_rooms")
 
 
 def test_rejected_arguments_of_an_old_name_are_of_the_old_name() -> None:

@@ -1,0 +1,234 @@
+"""
+What tooltel adds to a tool call of a LangChain agent.
+
+    .matrix/langchain-newest/bin/python bench/integrations/langchain.py
+
+First a single call: a tool that LangChain runs, with and without the hook around it, and for comparison with a wrapper
+around its function. Then whole turns of an agent with ten tools, twenty calls one after the other: all that the
+middleware does, the requests to the model included. LangChain itself takes its time for any middleware that wraps
+calls (it offers each to its own tracing), so turns are also compared with those of one that does nothing.
+
+Spans go to an exporter that does nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
+    sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from prometheus_client import CollectorRegistry
+from pydantic import PrivateAttr
+
+from bench.integrations.pairs import Added, compare
+from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
+from tooltel.errors import Level
+from tooltel.integrations.langchain import TooltelMiddleware
+from tooltel.integrations.langgraph import TooltelToolCalls
+
+CALLS: Final = 20  # of one turn; each is a step of its own, as models mostly make them
+NAMES: Final = [f"order_lookup_{number}" for number in range(10)]
+
+
+class NoExport(SpanExporter):
+    """Takes spans and does nothing with them."""
+
+    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
+        """Report success."""
+        return SpanExportResult.SUCCESS
+
+
+class Model(BaseChatModel):
+    """Asks for CALLS calls, one in each answer, and then says something."""
+
+    _bound: list[Any] | None = PrivateAttr(default=None)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        """Bind the declarations, converted once: what a conversion takes varies by milliseconds."""
+        if self._bound is None:
+            self._bound = [convert_to_openai_tool(each) for each in tools]
+        return self.bind(tools=self._bound)
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        done = sum(message.type == "tool" for message in messages)
+        call = {"name": NAMES[done % len(NAMES)], "args": {"order_id": done, "region": "x"}, "id": f"call-{done}"}
+        message = AIMessage("", tool_calls=[call]) if done < CALLS else AIMessage("Done.")
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        return self._generate(messages)
+
+
+class Nothing(AgentMiddleware[Any, Any]):
+    """Wraps what ours wraps, and does nothing."""
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Let it happen."""
+        return handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        """Let it happen."""
+        return await handler(request)
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Let it happen."""
+        return handler(request)
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Let it happen."""
+        return await handler(request)
+
+
+def tools() -> list[BaseTool]:
+    """Ten tools that do next to nothing, so that what surrounds them is what is seen."""
+
+    def order_lookup(order_id: int, region: str) -> dict[str, Any]:
+        """Look one order up by its number, with its lines and its state."""
+        return {"order_id": order_id, "region": region}
+
+    async def later(order_id: int, region: str) -> dict[str, Any]:
+        """Look one order up by its number, with its lines and its state."""
+        return {"order_id": order_id, "region": region}
+
+    return [StructuredTool.from_function(order_lookup, coroutine=later, name=name) for name in NAMES]
+
+
+def conversation(*middleware: Any, asynchronous: bool) -> Callable[[], Awaitable[int]]:
+    """A run of one turn in a thread of its own."""
+    agent = create_agent(Model(), tools(), middleware=middleware, name="support_agent")
+    turns = iter(range(10**9))
+
+    async def run() -> int:
+        given = {"messages": [HumanMessage("Please.")]}
+        config: Any = {"configurable": {"thread_id": f"s-{next(turns)}"}, "recursion_limit": 1_000}
+        found = await agent.ainvoke(given, config) if asynchronous else agent.invoke(given, config)
+        assert sum(message.type == "tool" for message in found["messages"]) == CALLS
+        return CALLS
+
+    return run
+
+
+def telemetry() -> Tooltel:
+    """A Tooltel that samples every span and logs nothing that went well."""
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(NoExport()))
+    catalog = Catalog(
+        tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
+        profiles=[Profile("support", "orders")],
+        house=HouseRules(levels={"description": Level.OFF}),
+        open=True,
+    )
+    return Tooltel(catalog, registry=CollectorRegistry(), tracer_provider=provider)
+
+
+def measure_call(rounds: int, *, asynchronous: bool = False, by_wrapper: bool = False) -> Added:
+    """Time one call with the hook (or, *by_wrapper*, with `tel.tool` alone) against one without, in turns."""
+    with telemetry() as tel:
+        (tool,) = (each for each in tools() if each.name == NAMES[0])
+        (wrapped,) = (each for each in tools() if each.name == NAMES[0])
+        wrapped.func, wrapped.coroutine = (tel.tool(fn, name=NAMES[0]) for fn in (wrapped.func, wrapped.coroutine))
+        hooks = TooltelToolCalls(tel, profile="support", agent="support_agent")
+        call: Any = {"name": NAMES[0], "args": {"order_id": 1, "region": "x"}, "id": "call-1", "type": "tool_call"}
+        config: Any = {"configurable": {"thread_id": "s-1"}, "metadata": {"thread_id": "s-1"}}
+        runtime: Any = SimpleNamespace(config=config)
+        requests = [ToolCallRequest(call, each, {"messages": []}, runtime) for each in (tool, wrapped)]
+
+        def handler(request: Any) -> Any:
+            return request.tool.invoke(dict(call), config)
+
+        async def ahandler(request: Any) -> Any:
+            return await request.tool.ainvoke(dict(call), config)
+
+        async def plain() -> None:
+            await ahandler(requests[0]) if asynchronous else handler(requests[0])
+
+        async def ours() -> None:
+            if by_wrapper:
+                await ahandler(requests[1]) if asynchronous else handler(requests[1])
+            elif asynchronous:
+                await hooks.awrap_tool_call(requests[0], ahandler)
+            else:
+                hooks.wrap_tool_call(requests[0], handler)
+
+        return asyncio.run(_one_by_one(plain, ours, rounds))
+
+
+async def _one_by_one(
+    without: Callable[[], Awaitable[None]], with_it: Callable[[], Awaitable[None]], rounds: int
+) -> Added:
+    # Each call by itself: what interrupts the process falls on few of them, and the median does not see those.
+    plain: list[int] = []
+    ours: list[int] = []
+    for number in range(rounds):
+        for run, times in ((without, plain), (with_it, ours))[:: 1 if number % 2 else -1]:
+            start = time.perf_counter_ns()
+            await run()
+            times.append(time.perf_counter_ns() - start)
+    usual = statistics.median(plain) / 1_000
+    return Added(usual, statistics.median(ours) / 1_000 - usual, rounds)
+
+
+def measure_turn(rounds: int, *, asynchronous: bool = True, above_nothing: bool = False) -> Added:
+    """
+    Time a run with the middleware against one without, or against one with a middleware that does nothing.
+
+    Synchronous runs are timed by the process' CPU clock, as LangGraph runs their tools in threads.
+    """
+    other = [Nothing()] if above_nothing else []
+    with telemetry() as tel:
+        plain = conversation(*other, asynchronous=asynchronous)
+        ours = conversation(TooltelMiddleware(tel, profile="support"), asynchronous=asynchronous)
+        clock = time.thread_time_ns if asynchronous else time.process_time_ns
+        return asyncio.run(compare(plain, ours, rounds=rounds, clock=clock))
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100, help="turns of each kind; a hundred times as many calls")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+    for asynchronous in (False, True):
+        for by_wrapper in (False, True):
+            what = "a wrapper around the function" if by_wrapper else "the hook"
+            print(f"one {'asynchronous' if asynchronous else 'synchronous'} call, with {what}:")
+            added = measure_call(options.rounds * 100, asynchronous=asynchronous, by_wrapper=by_wrapper)
+            added.print("langchain", version("langchain"))
+    for asynchronous in (False, True):
+        for above_nothing in (False, True):
+            kind = "asynchronous" if asynchronous else "synchronous"
+            against = "a middleware that does nothing" if above_nothing else "no middleware"
+            print(f"{kind} turns, against {against}:")
+            added = measure_turn(options.rounds, asynchronous=asynchronous, above_nothing=above_nothing)
+            added.print("langchain", version("langchain"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""A scripted conversation of every moment: what is recorded is what the script did, no more and no less."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.integrations.counting import counts
+from tests.integrations.langchain.kit import Desk, Hotel, NoSafes, telemetry
+from tests.integrations.langchain.script import CONVERSATION, Turn
+from tooltel.integrations.compatibility import Moment, rows_of
+from tooltel.integrations.langchain import TooltelMiddleware
+from tooltel.testing import capture
+
+if TYPE_CHECKING:
+    from tooltel import Tooltel
+
+ROWS = rows_of("langchain")
+Recorded = list[tuple[str, Any, Counter[str]]]
+
+
+async def play(desk: Desk, hotel: Hotel, turn: Turn, *, streaming: bool) -> None:
+    if not turn.called_off:
+        await desk.aturn(*turn.steps, streaming=streaming)
+        return
+    hotel.rung = asyncio.Event()
+    running = asyncio.create_task(desk.aturn(*turn.steps, streaming=streaming))
+    await hotel.rung.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def expected(script: tuple[Turn, ...]) -> Recorded:
+    return [(turn.moment.name, turn.steps[0], Counter(turn.recorded)) for turn in script]
+
+
+def new_desk(tel: Tooltel, hotel: Hotel, *, wrapped: bool, asynchronous: bool = True) -> Desk:
+    tools = hotel.tools(tel if wrapped else None, asynchronous=asynchronous)
+    middleware = [TooltelMiddleware(tel, profile="desk"), NoSafes()]
+    return Desk(tools, middleware=middleware, keeps=False, remembers=wrapped)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "wrapped"])
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streaming"])
+def test_an_asynchronous_run_is_recorded_as_it_was(*, wrapped: bool, streaming: bool) -> None:
+    async def converse(tel: Tooltel) -> Recorded:
+        hotel = Hotel()
+        desk = new_desk(tel, hotel, wrapped=wrapped)
+        recorded = []
+        for turn in CONVERSATION:
+            with capture(tel) as seen:
+                await play(desk, hotel, turn, streaming=streaming)
+            recorded.append((turn.moment.name, turn.steps[0], counts(seen)))
+        return recorded
+
+    with telemetry() as tel:
+        assert asyncio.run(converse(tel)) == expected(CONVERSATION)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "wrapped"])
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streaming"])
+def test_a_synchronous_run_is_recorded_as_it_was(*, wrapped: bool, streaming: bool) -> None:
+    script = tuple(turn for turn in CONVERSATION if not turn.called_off)  # nobody could
+    with telemetry() as tel:
+        hotel, recorded = Hotel(), []
+        desk = new_desk(tel, hotel, wrapped=wrapped)
+        for turn in script:
+            with capture(tel) as seen:
+                desk.turn(*turn.steps, streaming=streaming)
+            recorded.append((turn.moment.name, turn.steps[0], counts(seen)))
+        assert recorded == expected(script)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "wrapped"])
+def test_synchronous_tools_of_an_asynchronous_run_are_recorded_as_they_were(*, wrapped: bool) -> None:
+    script = tuple(turn for turn in CONVERSATION if not turn.called_off)
+
+    async def converse(tel: Tooltel) -> Recorded:
+        hotel, recorded = Hotel(), []
+        desk = new_desk(tel, hotel, wrapped=wrapped, asynchronous=False)
+        for turn in script:
+            with capture(tel) as seen:
+                await desk.aturn(*turn.steps)
+            recorded.append((turn.moment.name, turn.steps[0], counts(seen)))
+        return recorded
+
+    with telemetry() as tel:
+        assert asyncio.run(converse(tel)) == expected(script)
+
+
+def test_every_call_that_was_counted_was_timed_once_and_none_is_left_running() -> None:
+    async def converse(tel: Tooltel) -> None:
+        hotel = Hotel()
+        desk = new_desk(tel, hotel, wrapped=False)
+        for turn in CONVERSATION:
+            await play(desk, hotel, turn, streaming=False)
+
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(converse(tel))
+        calls = seen.increase("tooltel_tool_calls_total")
+        assert calls == len([line for turn in CONVERSATION for line in turn.recorded if line.startswith("call ")])
+        assert seen.increase("gen_ai_execute_tool_duration_seconds_count") == calls
+        assert seen.increase("tooltel_tool_calls_active") == 0
+        drops = len([line for turn in CONVERSATION for line in turn.recorded if line.startswith("drop ")])
+        assert len(seen.spans) == calls + drops
+
+
+def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show() -> None:
+    shown_elsewhere = {Moment.DECLARATIONS, Moment.SESSION, Moment.AGENT, Moment.CALL_ID, Moment.STREAM}
+    assert len(CONVERSATION) >= 40
+    assert {turn.moment for turn in CONVERSATION} == set(Moment) - shown_elsewhere
+
+
+@pytest.mark.parametrize("turn", CONVERSATION, ids=lambda turn: turn.moment.name)
+def test_what_the_table_calls_unseen_is_recorded_as_a_plain_call(turn: Turn) -> None:
+    plain = all(line.startswith("call ") and line.endswith(" ok") for line in turn.recorded)
+    if not ROWS[turn.moment].seen:
+        assert plain
+        assert ROWS[turn.moment].why_not
+    elif turn.moment not in (Moment.CALL, Moment.PARALLEL, Moment.NULL):
+        assert not plain
