@@ -39,11 +39,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("servers", names, indirect=True)
 
 
+# Rooms whose every test starts programs, or plays conversations by the hundred: not for `make quick`.
+PATIENT = ("tests/demo/", "tests/multiprocess/", "tests/replay/", "tests/sidecar/test_processes.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whatever uses a real server, so that nobody can forget it."""
+    """Mark whatever uses a real server, and whatever takes its time, so that nobody can forget it."""
     for item in items:
         if {"servers", "newest_servers"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("server")
+        if item.nodeid.startswith(PATIENT):
+            item.add_marker("slow")
 
 
 @pytest.fixture
