@@ -31,12 +31,15 @@ def groups(book: Book) -> Iterator[Group]:
 
 
 def _recorded(book: Book, windows: tuple[str, ...], *, first: bool) -> tuple[Recorded, ...]:
-    rates = (recordings.calls_rate, recordings.judged_rate, recordings.bad_rate, recordings.budget)
-    return (
-        *(rate(book) for rate in rates if first),
-        *(recordings.bad_ratio(book, window) for window in windows),
-        *(recordings.bad_count(book, window) for window in windows if window in recordings.LONG),
+    """Rates, then what is added up of them: counts before the ratios that are made of counts."""
+    judged, bad = recordings.judged_rate(book), recordings.bad_rate(book)
+    rates = (
+        (recordings.calls_rate(book), judged, bad, recordings.budget(book))
+        if first
+        else (recordings.sparse(book, judged), recordings.sparse(book, bad))
     )
+    counts = (recordings.bad_count(book, window) for window in windows if window in recordings.LONG)
+    return (*rates, *counts, *(recordings.bad_ratio(book, window) for window in windows))
 
 
 # --- error budgets -----------------------------------------------------------------------------------

@@ -51,15 +51,25 @@ def bad_rate(book: Book) -> Recorded:
     return Recorded(f"{_LEVEL}_bad:rate5m", _rate(book, outcome=BAD))
 
 
+def sparse(book: Book, rate: Recorded) -> Recorded:
+    """The same rate, recorded seldom: a quarter of the points to read where a window is days long."""
+    return Recorded(f"{rate.name}_sparse", book.scope.recorded(rate))
+
+
 def bad_ratio(book: Book, window: str) -> Recorded:
     """Share of the judged calls of *window* that were bad."""
-    bad, judged = (added(book, rate, window) for rate in (bad_rate(book), judged_rate(book)))
-    return Recorded(f"{_LEVEL}_bad:ratio{window}", book.scope.join(bad, "/", judged, *OWNED))
+    judged = _source(book, judged_rate(book), window)
+    if window in LONG:  # the bad ones have been counted already
+        bad, whole = book.scope.recorded(bad_count(book, window)), counted(book, judged, window)
+    else:
+        bad, whole = added(book, bad_rate(book), window), added(book, judged, window)
+    return Recorded(f"{_LEVEL}_bad:ratio{window}", book.scope.join(bad, "/", whole, *OWNED))
 
 
 def bad_count(book: Book, window: str) -> Recorded:
     """Number of bad calls within *window*."""
-    return Recorded(f"{_LEVEL}_bad:increase{window}", counted(book, bad_rate(book), window))
+    source = _source(book, bad_rate(book), window)
+    return Recorded(f"{_LEVEL}_bad:increase{window}", counted(book, source, window))
 
 
 def budget(book: Book) -> Recorded:
@@ -109,6 +119,10 @@ def alias_gained(book: Book) -> Recorded:
     labels = ("alias", "owner", "tool")
     gained = book.scope.total(book.scope.increase(row, "1h"), *labels)
     return Recorded(f"{'_'.join(labels)}:{row.family}:increase1h", gained)
+
+
+def _source(book: Book, rate: Recorded, window: str) -> Recorded:
+    return rate if step(window) == "1m" else sparse(book, rate)
 
 
 def _rate(book: Book, **matchers: str | Match) -> Expr:
