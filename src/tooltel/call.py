@@ -270,7 +270,8 @@ class Call:
         self.binding = binding
         self.tool = binding.tool
         self.services = services = binding.services
-        if binding.alias is not None:
+        simple = binding.is_simple
+        if not simple and binding.alias is not None:
             self.alias = binding.alias
         if late.waiting:
             late.catch_up()
@@ -294,7 +295,7 @@ class Call:
             except Exception as error:  # noqa: BLE001 - any opener, any failure
                 services.guard.contain(component, error)
         # Arguments are hashed before the tool can change them.
-        if binding.counts_repeats and self.session.key is not None and kwargs is not None:
+        if not simple and binding.counts_repeats and self.session.key is not None and kwargs is not None:
             self.fingerprint = binding.fingerprint(args, kwargs)
         # As `resume` does; one call less on the path that every call takes.
         try:
@@ -384,17 +385,26 @@ class Call:
             self.returned(result)
         if self._verdict is OK and self.binding.is_simple and services.payloads is None:
             self.is_open = False
-            outcome = _new(Outcome, (
-                _OK, self.tool, self.session.origin, seconds if 0.0 <= seconds < _LONGEST else 0.0, None, "", None,
-                self.parent, self.call_id, (), None, None, None, None, None, self.span, self.mark, True, False, None,
-            ))  # fmt: skip
+            seconds = seconds if 0.0 <= seconds < _LONGEST else 0.0
             # As FanOut.publish does; one call less, as above.
             failed: list[tuple[Component, Exception]] | None = None
-            for component, record in services.fan_out.plain:
-                try:
-                    record(outcome)
-                except Exception as error:  # noqa: BLE001
-                    failed = [*(failed or ()), (component, error)]
+            briefs = services.fan_out.briefs
+            if briefs is not None:
+                for component, brief in briefs:
+                    try:
+                        brief(self, seconds)
+                    except Exception as error:  # noqa: BLE001
+                        failed = [*(failed or ()), (component, error)]
+            else:
+                outcome = _new(Outcome, (
+                    _OK, self.tool, self.session.origin, seconds, None, "", None, self.parent, self.call_id, (), None,
+                    None, None, None, None, self.span, self.mark, True, False, None,
+                ))  # fmt: skip
+                for component, record in services.fan_out.plain:
+                    try:
+                        record(outcome)
+                    except Exception as error:  # noqa: BLE001
+                        failed = [*(failed or ()), (component, error)]
             if failed is not None:
                 services.fan_out.contain(failed)
         else:

@@ -124,13 +124,19 @@ def judge_exception(error: BaseException) -> Verdict:
         return _rejected(RejectionKind.DOMAIN, RejectionSource.TOOL, (fault,))
     if isinstance(error, Refused):
         return Verdict(Status.REFUSED, signals.ERROR_REFUSED, policy=clean(error.policy))
-    if isinstance(error, GeneratorExit):
+    kind: type = type(error)
+    return _judge_kind(kind)
+
+
+@lru_cache(maxsize=512)  # nearly every error is of a few classes
+def _judge_kind(kind: type) -> Verdict:
+    if issubclass(kind, GeneratorExit):
         return Verdict(Status.ABANDONED, signals.ERROR_ABANDONED)
-    if isinstance(error, TimeoutError):
+    if issubclass(kind, TimeoutError):
         return Verdict(Status.TIMEOUT, signals.ERROR_TIMEOUT)
-    if _is_cancellation(error):
+    if _is_cancellation(kind):
         return Verdict(Status.CANCELLED, signals.ERROR_CANCELLED)
-    return Verdict(Status.ERROR, clean(type(error).__qualname__))
+    return Verdict(Status.ERROR, clean(kind.__qualname__))
 
 
 def structural(faults: Sequence[Fault], source: RejectionSource = RejectionSource.FRAMEWORK) -> Verdict:
@@ -239,7 +245,7 @@ def _annotated(kind: type) -> Iterable[str]:
     return inspect.get_annotations(kind)
 
 
-def _is_cancellation(error: BaseException) -> bool:
+def _is_cancellation(kind: type) -> bool:
     # Looked up, not imported: asyncio costs tens of milliseconds, and where it was never imported nothing
     # can have raised its exception.
     for module, name in (
@@ -249,6 +255,6 @@ def _is_cancellation(error: BaseException) -> bool:
     ):
         loaded = sys.modules.get(module)
         cancelled = getattr(loaded, name, None) if loaded is not None else None
-        if isinstance(cancelled, type) and isinstance(error, cancelled):
+        if isinstance(cancelled, type) and issubclass(kind, cancelled):
             return True
     return False

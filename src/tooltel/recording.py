@@ -8,9 +8,9 @@ a test kit asked for it. `BaseException`s that are not `Exception`s (an interrup
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tooltel.signals import Component
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LOGS: Final = 60.0  # per component: enough to be seen, too little to flood
 
 Listener = Callable[[Component, Exception, int], None]
+Brief = Callable[[Any, float], None]  # told of a Call that simply went well, and of its seconds
 
 
 class Guard:
@@ -62,18 +63,34 @@ class FanOut:
     """
     Hands an outcome to every recorder, in order; a recorder that fails keeps no other from its outcome.
 
-    `plain` are those that also want calls that simply went well.
+    `plain` are those that also want calls that simply went well. `briefs` are their short ways, one for each of
+    `plain`, which spare such a call its Outcome; None where one of them has none, and wants the Outcome.
     """
 
-    __slots__ = ("guard", "plain", "recorders")
+    __slots__ = ("_known", "briefs", "guard", "plain", "recorders")
 
     def __init__(self, guard: Guard, recorders: tuple[tuple[Component, Recorder], ...] = ()) -> None:
         self.guard = guard
-        self.recorders = self.plain = recorders
+        self._known: Mapping[Recorder, Brief] = {}
+        self.tell(recorders, recorders)
+
+    def tell(
+        self, recorders: tuple[tuple[Component, Recorder], ...], plain: tuple[tuple[Component, Recorder], ...]
+    ) -> None:
+        """Hand outcomes to *recorders* from now on, and those of calls that simply went well to *plain*."""
+        self.recorders, self.plain = recorders, plain
+        self.briefs: tuple[tuple[Component, Brief], ...] | None = None
+        if all(recorder in self._known for _, recorder in plain):
+            self.briefs = tuple((component, self._known[recorder]) for component, recorder in plain)
+
+    def shorten(self, known: Mapping[Recorder, Brief]) -> None:
+        """Know the short ways of recorders."""
+        self._known = known
+        self.tell(self.recorders, self.plain)
 
     def spare(self, recorder: Recorder) -> None:
         """Tell *recorder* no more of calls that simply went well."""
-        self.plain = tuple(each for each in self.plain if each[1] != recorder)
+        self.tell(self.recorders, tuple(each for each in self.plain if each[1] != recorder))
 
     def publish(self, outcome: Outcome) -> None:
         """Hand *outcome* to every recorder that wants it."""

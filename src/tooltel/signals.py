@@ -61,6 +61,8 @@ class Status(StrEnum):
     ABANDONED = "abandoned"
     NOT_FOUND = "not_found"
 
+    __hash__ = str.__hash__  # an enum's own is Python code, and every failed call asks several times
+
 
 class Reason(StrEnum):
     """Why a call reached no tool."""

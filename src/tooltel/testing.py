@@ -129,9 +129,11 @@ def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
 
     fan_out, guard, events, logs, spans = tel.services.fan_out, tel.guard, tel.events, tel.logs, tel.spans
-    before = (fan_out.recorders, fan_out.plain, guard.strict, events.sink, logs.good_calls, spans.tracer)
+    recorders, plain = fan_out.recorders, fan_out.plain
+    before = (guard.strict, events.sink, logs.good_calls, spans.tracer)
     outcomes, said = seen.outcomes, seen.events
-    fan_out.recorders = fan_out.plain = ((Component.RECORDER, outcomes.append), *fan_out.recorders)
+    watched = ((Component.RECORDER, outcomes.append), *recorders)
+    fan_out.tell(watched, watched)
     guard.strict = True
     events.sink = lambda level, name, facts: said.append(LoggedEvent(level, name, facts))
     logs.good_calls = True
@@ -140,5 +142,6 @@ def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
         yield seen
         catch_up()
     finally:
-        fan_out.recorders, fan_out.plain, guard.strict, events.sink, logs.good_calls, spans.tracer = before
+        fan_out.tell(recorders, plain)
+        guard.strict, events.sink, logs.good_calls, spans.tracer = before
         provider.shutdown()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import subprocess
+import gc
 import sys
+import weakref
 
 import pytest
 
@@ -60,9 +62,21 @@ def test_trios_cancellation_counts_as_one_where_trio_was_imported(monkeypatch: p
 
     trio = type(sys)("trio")
     trio.Cancelled = Cancelled  # type: ignore[attr-defined]  # a module made for this test
-    assert judge_exception(Cancelled()).status is Status.ERROR
+    namesake = type("Cancelled", (BaseException,), {})
+    assert judge_exception(namesake()).status is Status.ERROR
     monkeypatch.setitem(sys.modules, "trio", trio)
     assert judge_exception(Cancelled()).status is Status.CANCELLED
+    assert judge_exception(namesake()).status is Status.ERROR
+
+
+def test_classes_of_errors_may_be_any_number() -> None:
+    """Verdicts are kept by class, some of them: what a host makes by the thousand is judged right, and let go."""
+    made = [type(f"Fault{number}", (Exception,), {}) for number in range(2000)]
+    assert [judge_exception(kind()).error_type for kind in made] == [kind.__name__ for kind in made]
+    last = weakref.ref(made[0])
+    made.clear()
+    gc.collect()
+    assert last() is None
 
 
 def test_an_exceptions_type_is_a_clean_bounded_name_and_its_message_is_nowhere() -> None:

@@ -250,6 +250,25 @@ class PrometheusRecorder:
         else:
             mine.active.inc()
 
+    @property
+    def briefs(self) -> dict[Callable[[Outcome], None], Callable[[Call, float], None]]:
+        """The short way of `settled`; none where exemplars need the whole Outcome."""
+        return {} if self._exemplars else {self.settled: self.went_well}
+
+    def went_well(self, call: Call, seconds: float) -> None:
+        """Count *call*, of which there is nothing to tell but its time."""
+        mine: _ToolSeries | None = call.mark
+        if mine is None:
+            mine = self._find(call.tool)
+        elif mine.active is None:
+            mine.running.pop()
+        else:
+            mine.active.dec()
+        profile = call.session.origin.profile
+        count, observe = mine.good.get(profile) or self._good(mine, profile)
+        count()
+        observe(seconds)
+
     def settled(self, outcome: Outcome) -> None:
         """Count a settled call, or a drop."""
         tool = outcome.tool
@@ -393,6 +412,11 @@ class SharedRecorder(PrometheusRecorder):
         """Count a call as running."""
         with GATE:
             super().opened(call)
+
+    def went_well(self, call: Call, seconds: float) -> None:
+        """Count *call*, of which there is nothing to tell but its time."""
+        with GATE:
+            super().went_well(call, seconds)
 
     def settled(self, outcome: Outcome) -> None:
         """Count a settled call, or a drop."""
