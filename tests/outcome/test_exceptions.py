@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import subprocess
 import gc
+import subprocess
 import sys
 import weakref
 
