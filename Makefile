@@ -44,12 +44,13 @@ quick: $(STAMP) ## The tests that need neither patience nor a real server
 	@$(BIN)/python -m pytest -n $(JOBS) -m 'not slow and not server'
 
 .PHONY: check
-check: $(STAMP) ## Lint, format, types, import layers, and whether dashboards/ and alerts/ are fresh
+check: $(STAMP) ## Lint, format, types, import layers, and whether dashboards/, alerts/ and docs/reference/ are fresh
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --quiet --check
 	@$(BIN)/mypy --no-error-summary $(wildcard src/tooltel tests examples bench tools)
 	@$(BIN)/python -m pytest --quiet --no-header -p no:randomly tests/test_layers.py
 	$(if $(GENERATED),@$(RENDER) --check)
+	@$(BIN)/python -m tools.reference --check
 
 # The freshness check starts by itself once the first generated file is committed.
 GENERATED := $(wildcard dashboards/*.json alerts/*.yml alerts/*.yaml)
@@ -60,8 +61,9 @@ matrix: $(STAMP) ## Run each framework's tests with its oldest and its newest su
 	@$(BIN)/python tools/matrix.py $(ENVS)
 
 .PHONY: render
-render: $(STAMP) ## Write dashboards/ and alerts/ for the example catalog
+render: $(STAMP) ## Write dashboards/ and alerts/ for the example catalog, and docs/reference/
 	@$(RENDER)
+	@$(BIN)/python -m tools.reference
 
 .PHONY: bench
 bench: $(STAMP) ## Measure a wrapped call against the hand-written floor; the last line is JSON

@@ -30,7 +30,7 @@ _FILE: Final[Mapping[str, Shape]] = MappingProxyType(
         "render": TABLE,
     }
 )
-_SETTINGS: Final[Mapping[str, Shape]] = MappingProxyType(
+SETTINGS: Final[Mapping[str, Shape]] = MappingProxyType(
     {
         "session_retention": DURATION,
         "platform_owner": TEXT,
@@ -40,7 +40,7 @@ _SETTINGS: Final[Mapping[str, Shape]] = MappingProxyType(
 )
 _SIDECAR: Final[Mapping[str, Shape]] = MappingProxyType({"sources": TABLE})
 # What a noun cannot be made without; an empty one is reported as missing.
-_REQUIRED: Final[Mapping[type, tuple[str, ...]]] = MappingProxyType(
+REQUIRED: Final[Mapping[type, tuple[str, ...]]] = MappingProxyType(
     {
         Owner: (),
         Profile: ("owner",),
@@ -64,7 +64,7 @@ def build(document: Document, *, source: str) -> Built:
     """Make the Catalog of *document*, as far as it says one; what is wrong with its form is reported."""
     reader = _Reader()
     file = reader.fitting(document, _FILE)
-    settings = reader.fitting(file.get("catalog", {}), _SETTINGS, "catalog")
+    settings = reader.fitting(file.get("catalog", {}), SETTINGS, "catalog")
     sidecar = reader.fitting(file.get("sidecar", {}), _SIDECAR, "sidecar")
     top: dict[str, Any] = {key: settings[key] for key in ("platform_owner", "security_owner") if key in settings}
     if "session_retention" in settings:
@@ -143,7 +143,7 @@ class _Reader:
 
     def _noun(self, kind: type[Noun], table: Mapping[str, Any], place: tuple[str | int, ...], **named: Any) -> Noun:
         values = self.fitting(table, FIELDS[kind], *place)
-        for field in _REQUIRED[kind]:
+        for field in REQUIRED[kind]:
             values.setdefault(field, () if field == "files" else "")
         return kind(**named, **values)
 
