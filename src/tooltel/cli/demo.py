@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
@@ -16,13 +17,15 @@ from rich.text import Text
 
 from tooltel.cli import FINE, INTERRUPTED, PROBLEMS
 from tooltel.demo.closing import Surroundings, close, tell_end
+from tooltel.demo.endless import open_endless_desk
 from tooltel.demo.live import Live
-from tooltel.demo.pace import RealTime, SimulatedTime
+from tooltel.demo.pace import RealTime, SimulatedTime, Unhurried
 from tooltel.demo.plots import CALM
 from tooltel.demo.script import LEAST
 from tooltel.demo.shift import UnexpectedEndError
 from tooltel.demo.stack import HOW_TO_GET, ServerError, Stack, find_binaries
 from tooltel.demo.stage import open_stage
+from tooltel.demo.stopping import sigterm_interrupts
 from tooltel.demo.summary import about, summarize
 from tooltel.errors import MissingExtraError
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 SEED: Final = 7
 SESSIONS: Final = 300
 PORT: Final = 9464
+HOST: Final = "127.0.0.1"
+EVERY: Final = 1.0  # seconds between two customers of a desk that never closes: some three calls a second
 WIDEST: Final = 100  # columns: tables do not get better beyond
 
 _EPILOG: Final = """
@@ -44,6 +49,8 @@ _EPILOG: Final = """
 Examples:
   tooltel demo                         a shift of 300 sessions, in less than a minute
   tooltel demo --serve                 the same, and /metrics stays at http://127.0.0.1:9464/metrics
+  tooltel demo --forever               shift after shift, for dashboards; spans and logs go to
+                                       $OTEL_EXPORTER_OTLP_ENDPOINT where that is set
   tooltel demo --fast --json | jq .equal
 """
 
@@ -63,13 +70,20 @@ Examples:
     help="Folder for spans, logs and metrics; a new temporary one by default.",
 )
 @click.option("--serve", is_flag=True, help="Keep /metrics up until Ctrl-C.")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"Port of /metrics; with --serve {PORT} by default.")
+@click.option("--forever", is_flag=True, help="Play shift after shift until Ctrl-C, unhurried, and keep no files.")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"Port of /metrics; {PORT} by default where it stays up.")
+@click.option("--host", help=f"Address of /metrics, with --forever; {HOST} by default, which nobody else reaches.")
 @click.option("--fast", is_flag=True, help="Only add waiting times up; spans are then short.")
 @click.option("--no-servers", is_flag=True, help="Start no Prometheus and Alertmanager, even where they are.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 def demo(**options: Any) -> int:
     """Play a shift of a support desk through real wrappers, show what was recorded, and check it."""
-    return _play(Choices(**options))
+    choices = Choices(**options)
+    if choices.forever:
+        return _play_forever(choices)
+    if choices.host is not None:
+        raise click.UsageError("--host is for --forever; a single shift serves on loopback")
+    return _play(choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,9 @@ class Choices:
     seed: int
     out: Path | None
     serve: bool
+    forever: bool
     port: int | None
+    host: str | None
     fast: bool
     no_servers: bool
     as_json: bool
@@ -93,7 +109,9 @@ def _play(choices: Choices) -> int:
     pace = SimulatedTime() if choices.fast else RealTime()
     port = choices.port if choices.port is not None else (PORT if choices.serve else 0)
     with ExitStack() as opened:
-        stage = opened.enter_context(open_stage(choices.seed, choices.sessions, pace, out=choices.out, port=port))
+        stage = opened.enter_context(
+            open_stage(choices.seed, choices.sessions, pace, out=choices.out, port=port, environ=os.environ)
+        )
         try:
             servers = _start_servers(choices, stage, opened, aside)
             _show_progress(stage, servers, aside)
@@ -107,6 +125,28 @@ def _play(choices: Choices) -> int:
         if choices.serve:
             _wait(servers.urls, aside)
     return FINE if report.is_equal and not report.misdirected else PROBLEMS
+
+
+def _play_forever(choices: Choices) -> int:
+    for name, given in (("--out", choices.out), ("--fast", choices.fast), ("--json", choices.as_json)):
+        if given:
+            raise click.UsageError(f"{name} and --forever do not go together: there is no end, and no report")
+    aside = Console(stderr=True, highlight=False)
+    host, port = choices.host or HOST, PORT if choices.port is None else choices.port
+
+    def done(number: int, calls: int) -> None:
+        aside.print(f"shift {number} is over: {choices.sessions} sessions, {calls} calls", soft_wrap=True)
+
+    with suppress(KeyboardInterrupt), sigterm_interrupts():
+        desk = open_endless_desk(Unhurried(EVERY), sessions=choices.sessions, host=host, port=port, environ=os.environ)
+        with desk as opened:
+            aside.print(f"/metrics      {opened.url}\nCtrl-C ends the demo.", soft_wrap=True)
+            try:
+                opened.play(choices.seed, done)
+            except UnexpectedEndError as error:
+                aside.print(f"A call did not end as the script says: {error}", soft_wrap=True, markup=False)
+                return PROBLEMS
+    return FINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,10 @@ class Pace(Protocol):
         """How many of *sessions* go on at the same time."""
         ...
 
+    async def rest(self) -> None:
+        """Let time pass between two sessions of one worker."""
+        ...
+
 
 class RealTime:
     """Waits are real: spans, histograms and logs agree, and a scrape sees calls in flight."""
@@ -71,6 +75,26 @@ class RealTime:
     def workers(self, sessions: int) -> int:
         """As many as make the shift last about `SHIFT` seconds."""
         return max(4, min(self.MOST, round(sessions * self.SESSION / self.SHIFT)))
+
+    async def rest(self) -> None:
+        """Go on at once."""
+
+
+class Unhurried(RealTime):
+    """Waits are real, and sessions come as slowly as they do at a small desk, hour after hour."""
+
+    WORKERS = 4
+
+    def __init__(self, every: float) -> None:
+        self._pause = self.WORKERS * every  # seconds: together the workers begin a session each *every* seconds
+
+    def workers(self, sessions: int) -> int:  # noqa: ARG002 - the protocol's
+        """A handful, who mostly wait."""
+        return self.WORKERS
+
+    async def rest(self) -> None:
+        """Wait for the next customer; a session's own time comes on top."""
+        await asyncio.sleep(self._pause)
 
 
 class SimulatedTime:
@@ -109,6 +133,9 @@ class SimulatedTime:
     def workers(self, sessions: int) -> int:  # noqa: ARG002 - the protocol's
         """One."""
         return 1
+
+    async def rest(self) -> None:
+        """Go on at once."""
 
 
 async def _finish(work: Work) -> None:

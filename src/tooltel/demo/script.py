@@ -30,14 +30,18 @@ class Script:
     books: Books
 
 
-def write_script(seed: int, sessions: int) -> Script:
-    """Write the script of a shift of *sessions*; raises ValueError for fewer than `LEAST`."""
+def write_script(seed: int, sessions: int, *, first: int = 0) -> Script:
+    """
+    Write the script of a shift of *sessions*, numbered from *first*; raises ValueError for fewer than `LEAST`.
+
+    Sessions of equal numbers are the same conversation: shifts of one desk must not share any.
+    """
     if sessions < LEAST:
         raise ValueError(f"a shift needs at least {LEAST} sessions, not {sessions}: every trouble has its place in it")
     chance = random.Random(f"{seed}/script")  # noqa: S311 - a story, not a secret
     books = Books(seed)
     visits = []
-    for number, (profile, plot) in enumerate(_line_up(chance, sessions)):
+    for number, (profile, plot) in enumerate(_line_up(chance, sessions), start=first):
         groups = plot(Cast(books, chance, number))
         beats = tuple(Beat(group if isinstance(group, tuple) else (group,)) for group in groups)
         visits.append(Visit(number, profile, plot.__name__, beats))

@@ -74,6 +74,7 @@ class Shift:
             visit = waiting.pop()
             await self._visit(visit)
             done(visit)
+            await self._pace.rest()
 
     async def _visit(self, visit: Visit) -> None:
         with (

@@ -105,12 +105,21 @@ class Stage:
 
 
 @contextmanager
-def open_stage(seed: int, sessions: int, pace: Pace, *, out: Path | None = None, port: int = 0) -> Iterator[Stage]:
+def open_stage(
+    seed: int,
+    sessions: int,
+    pace: Pace,
+    *,
+    out: Path | None = None,
+    port: int = 0,
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[Stage]:
     """
     Set everything up for a shift of *sessions* and take it down after the block; the files stay.
 
     *out* is the folder for spans, logs and metrics (default: a new temporary one); /metrics is on loopback,
-    at *port* or any free one. Raises ValueError for too few sessions, OSError for a folder or port in use.
+    at *port* or any free one; *environ* may name a collector for spans and logs, too. Raises ValueError for too few
+    sessions, OSError for a folder or port in use.
     """
     script = write_script(seed, sessions)
     folder = Folder(Path(tempfile.mkdtemp(prefix="tooltel-demo-")) if out is None else out)
@@ -119,6 +128,6 @@ def open_stage(seed: int, sessions: int, pace: Pace, *, out: Path | None = None,
         # Unbuffered by line: whoever follows the files sees each call when it is over.
         spans = stack.enter_context(folder.spans.open("w", buffering=1, encoding="utf-8"))
         logs = stack.enter_context(folder.logs.open("w", buffering=1, encoding="utf-8"))
-        telemetry = stack.enter_context(watched(pace, spans=spans, logs=logs))
+        telemetry = stack.enter_context(watched(pace, spans=spans, logs=logs, environ=environ))
         exposition = stack.enter_context(telemetry.tel.serve(port))
         yield Stage(script, telemetry, pace, exposition=exposition, folder=folder)

@@ -1,4 +1,4 @@
-"""The application's own telemetry, as a host sets it up: spans and logs into files, metrics for a scrape."""
+"""The application's own telemetry, as hosts set it up: metrics for a scrape, spans and logs to files or a collector."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProces
 from prometheus_client import CollectorRegistry
 
 from tooltel.demo.declarations import count_tokens
+from tooltel.demo.pushing import drop_line, open_push
 from tooltel.processors.structlog import add_tool_context
 from tooltel.runtime import Tooltel
 from tooltel.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import TextIO
 
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import Tracer
 
     from tooltel.demo.pace import Pace
+    from tooltel.demo.pushing import Push
 
 CATALOG: Final = Path(__file__).with_name("tools.toml")
 SERVICE: Final = "support-desk"
@@ -41,29 +43,38 @@ class Telemetry:
 
 
 @contextmanager
-def watched(pace: Pace, *, spans: TextIO, logs: TextIO) -> Iterator[Telemetry]:
+def watched(
+    pace: Pace, *, spans: TextIO | None, logs: TextIO | None, environ: Mapping[str, str] | None = None
+) -> Iterator[Telemetry]:
     """
-    Set up a host's telemetry for the block: *spans* and *logs* get a JSON object a line.
+    Set up a host's telemetry for the block: *spans* and *logs* get a JSON object a line, None gets nothing.
 
-    Registry and tracer provider are its own. structlog has one configuration per process: it is put back.
+    Where *environ* names a collector, spans and logs are pushed there as well, and durations carry exemplars that lead
+    to the spans. Registry and tracer provider are its own. structlog has one configuration per process: it is put back.
     """
     provider = TracerProvider(resource=Resource({"service.name": SERVICE}), shutdown_on_exit=False)
-    # One by one, not in batches: a queue that overflows would lose spans, and here each one is counted.
-    provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=spans, formatter=_line)))
-    with _structlog_into(logs):
+    if spans is not None:
+        # One by one, not in batches: a queue that overflows would lose spans, and here each one is counted.
+        provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=spans, formatter=_line)))
+    push = open_push(provider.resource, environ or {})
+    if push is not None:
+        provider.add_span_processor(push.spans)
+    with _structlog_into(logs, push):
         tel = Tooltel(
             CATALOG,
             registry=CollectorRegistry(),
             tracer_provider=provider,
             clock=pace.clock,
             count_tokens=count_tokens,
-            settings=Settings(log_calls="all"),
+            settings=Settings(log_calls="all", exemplars=push is not None),
         )
         try:
             yield Telemetry(tel, provider.get_tracer(SERVICE))
         finally:
             tel.close()
             provider.shutdown()
+            if push is not None:
+                push.close()
 
 
 def _line(span: ReadableSpan) -> str:
@@ -72,14 +83,15 @@ def _line(span: ReadableSpan) -> str:
 
 
 @contextmanager
-def _structlog_into(file: TextIO) -> Iterator[None]:
+def _structlog_into(file: TextIO | None, push: Push | None) -> Iterator[None]:
     before: dict[str, Any] | None = structlog.get_config() if structlog.is_configured() else None
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             add_tool_context,
-            structlog.processors.JSONRenderer(),
+            *([push.line] if push is not None else []),
+            structlog.processors.JSONRenderer() if file is not None else drop_line,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
         logger_factory=structlog.WriteLoggerFactory(file=file),
