@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from tooltel.match import Record
@@ -36,6 +36,9 @@ _LEVELS: Final[Mapping[str, str]] = {
     "INFO": "INFO", "INF": "INFO", "I": "INFO", "NOTICE": "INFO", "CONFIG": "INFO",
     "WARNING": "WARNING", "WARN": "WARNING", "WRN": "WARNING", "W": "WARNING",
     "ERROR": "ERROR", "ERR": "ERROR", "E": "ERROR", "SEVERE": "ERROR",
+    # java.util.logging speaks the machine's language, where it is one of these.
+    "WARNUNG": "WARNING", "SCHWERWIEGEND": "ERROR", "INFORMATION": "INFO", "\u8b66\u544a": "WARNING",
+    "\u91cd\u5927": "ERROR", "\u4e25\u91cd": "ERROR", "\u60c5\u5831": "INFO", "\u4fe1\u606f": "INFO",
     "CRITICAL": "CRITICAL", "FATAL": "CRITICAL", "FTL": "CRITICAL", "F": "CRITICAL", "PANIC": "CRITICAL",
     "DPANIC": "CRITICAL", "EMERGENCY": "CRITICAL", "ALERT": "CRITICAL",
 }  # fmt: skip
@@ -50,6 +53,8 @@ def level_named(word: object) -> str | None:
     """Give the standard name of a level, or None for what is no level. Numbers are pino's or syslog's."""
     if isinstance(word, str):
         return _LEVELS.get(word.strip().upper())
+    if isinstance(word, dict):  # loguru's
+        return level_named(str(word.get("name")))
     return _NUMBERS.get(word) if isinstance(word, int) else None
 
 
@@ -104,8 +109,13 @@ def _read_leniently(line: bytes) -> Any:
 
 # --- JSON --------------------------------------------------------------------------------------------
 
-_MESSAGE: Final = ("event", "message", "msg", "short_message", "body", "textPayload", "@message", "@m")
-_LOGGER: Final = ("logger", "logger_name", "loggerName", "log.logger", "name", "scope", "category")
+_MESSAGE: Final = (
+    "formattedMessage", "event", "message", "msg", "short_message", "body", "textPayload", "@message", "@m",
+)  # fmt: skip
+_LOGGER: Final = (
+    "logger", "logger_name", "loggerName", "log.logger", "logger.name", "_logger", "_logger_name", "name", "scope",
+    "category",
+)  # fmt: skip
 _LEVEL: Final = ("level", "levelname", "severity", "log.level", "level_name", "lvl", "@l", "levelno")
 
 
@@ -115,12 +125,52 @@ def record_of_json(fields: Mapping[str, Any]) -> Record | None:
     nested = fields.get("log")
     inner: Mapping[str, Any] = nested if isinstance(nested, dict) else {}
     if message is None:
+        if isinstance(fields.get("record"), dict):  # loguru's: the line as text, and all of it as an object
+            return record_of_json(fields["record"])
         message = nested if isinstance(nested, str) else None
     if message is None:
         return None
+    if "{}" in message and isinstance(fields.get("arguments"), list):  # logback's own encoder leaves them apart
+        message = _filled(message, fields["arguments"])
     logger = next((fields[key] for key in _LOGGER if isinstance(fields.get(key), str)), None) or inner.get("logger")
     level = next((level_named(fields[key]) for key in _LEVEL if key in fields), None) or level_named(inner.get("level"))
     return Record(message.rstrip("\r\n"), logger if isinstance(logger, str) else None, level)
+
+
+def _filled(message: str, arguments: list[Any]) -> str:
+    first, *rest = message.split("{}")
+    filled = [f"{argument}{part}" for argument, part in zip(arguments, rest, strict=False)]
+    return "".join([first, *filled, *(f"{{}}{part}" for part in rest[len(filled) :])])
+
+
+# Where structured loggers put the exception that a record carries: its stack trace, or an object that holds one.
+_TRACES: Final = (
+    "exception", "exc_info", "stack_trace", "stacktrace", "stack", "error", "err", "thrown", "throwable",
+    "error.stack_trace", "exception.stacktrace", "full_message",
+)  # fmt: skip
+_INNER_TRACES: Final = ("stack_trace", "stacktrace", "stack", "extendedStackTrace")
+_EXCEPTION: Final = re.compile(r"(?:Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Za-z_$][\w$]*(?::|$)")
+_CAUSES: Final = 8  # of an exception, one below the other
+
+
+def exceptions_of_json(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that name an exception, as a text log's stack trace shows each on one of its own."""
+    for key in _TRACES:
+        if key in fields:
+            yield from _exceptions(fields[key], _CAUSES)
+
+
+def _exceptions(trace: object, deep: int) -> Iterator[str]:
+    if isinstance(trace, str):
+        yield from (line for line in trace.splitlines() if _EXCEPTION.match(line))
+    elif isinstance(trace, dict):
+        text = next((trace[key] for key in _INNER_TRACES if isinstance(trace.get(key), str)), None)
+        if text is not None:
+            yield from _exceptions(text, deep)
+            return
+        yield f"{trace.get('className') or trace.get('name') or trace.get('type')}: {trace.get('message')}"
+        if deep:
+            yield from _exceptions(trace.get("cause"), deep - 1)
 
 
 # --- text --------------------------------------------------------------------------------------------
@@ -128,17 +178,19 @@ def record_of_json(fields: Mapping[str, Any]) -> Record | None:
 FOLLOWING: Final = 4  # further lines of a record that a signature may look at
 
 _WORD: Final = (
-    "TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC|DPANIC|FINE(?:R|ST)?|CONFIG|WRN|INF|DBG"
+    "TRACE|DEBUG|INFO(?:RMATION)?|NOTICE|WARN(?:ING|UNG)?|ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC|DPANIC|FINE(?:R|ST)?|"
+    "CONFIG|WRN|INF|DBG|SCHWERWIEGEND|\u8b66\u544a|\u91cd\u5927|\u4e25\u91cd|\u60c5\u5831|\u4fe1\u606f"
 )
 _LV: Final = f"(?P<level>{_WORD})"
 _LG: Final = r"(?P<logger>[A-Za-z_$][\w$./-]*)"
 _MSG: Final = r"(?P<message>.*)"
 _BRACKETS: Final = r"(?:\[[^\]]*\]\s+)*"
+_NESTED: Final = r"(?:\s+\[[^\]]*\])?"
 _LAYOUTS: Final = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        # logback, log4j, Spring Boot: [thread] LEVEL pid --- [thread] logger - message
-        rf"{_BRACKETS}{_LV}\s+(?:\d+\s+---\s+)?{_BRACKETS}{_LG}(?::\d+)?(?:\s+(?:--?|:)|:)\s+{_MSG}",
+        # logback, log4j, Spring Boot: [thread] LEVEL pid --- [thread] logger [context] - message
+        rf"(?:\d+\s+)?{_BRACKETS}{_LV}\s+(?:\d+\s+---\s+)?{_BRACKETS}{_LG}(?::\d+)?{_NESTED}(?:\s+(?:--?|:)|:)\s+{_MSG}",
         rf"{_LG}\s+-\s+{_LV}\s+-\s+{_MSG}",  # logging: name - LEVEL - message
         rf"{_LV}\s+-\s+{_LG}(?::\d+)?\s+-\s+{_MSG}",
         rf"\|?\s*{_LV}\s*\|\s*{_LG}(?::[\w<>.]+)?(?::\d+)?\s+[-|]\s+{_MSG}",  # loguru
@@ -146,6 +198,8 @@ _LAYOUTS: Final = tuple(
         rf"\[\s*{_LV}\s*\]\s+{_LG}:\s+{_MSG}",
         rf"{_LV}\t(?:{_LG}\t)?(?:\S+:\d+\t)?{_MSG}",  # zap
         rf"\[\s*{_LV}\s*\]\s+{_MSG}",
+        rf"{_LV}\s+\[(?P<logger>[\w$]+(?:\.[\w$]+)+)\]\s+(?:\([^)]*\)\s+)?{_MSG}",  # Quarkus, WildFly
+        rf"{_LV}\s+{_LG}\s+\[[^\]]*\]\s+{_MSG}",  # log4j's manual: LEVEL logger [thread] message
         rf"{_LV}:?\s+{_MSG}",  # uvicorn, rich, and java.util.logging's second line
     )
 )
@@ -159,7 +213,7 @@ _KLOG: Final = re.compile(
 )
 _LOGFMT: Final = re.compile(r'(?:^|\s)(?P<key>[\w.]+)=(?P<value>"(?:\\.|[^"\\])*"|\S*)')
 _JUL: Final = re.compile(
-    r"(?:\w{3,9}\.? \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s?[AP]M|[\d-]+T?\S* ?\S*) (?P<logger>[\w.$]+) \S+$"
+    r"(?:\S{2,12} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s?\S{0,4}|[\d-]+T?\S* ?\S*) (?P<logger>[\w.$]+) \S+$"
 )
 _LEVEL_ONLY: Final = re.compile(rf"(?:{_WORD}): ")
 
@@ -187,7 +241,11 @@ def record_of_text(tail: str, *, stamped: bool) -> Record:
 
 def _record(found: re.Match[str]) -> Record:
     named = found.groupdict()
-    return Record(named["message"].rstrip(), named.get("logger"), level_named(named["level"]))
+    message: str = named["message"]
+    bare = message.rstrip()
+    if bare[-1:] == ":" and len(bare) < len(message):
+        bare += " "  # what comes after it is empty, as a name may be
+    return Record(bare, named.get("logger"), level_named(named["level"]))
 
 
 def _record_of_logfmt(text: str) -> Record | None:

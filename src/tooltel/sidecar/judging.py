@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from tooltel.match import Record
 from tooltel.sidecar import formats
 from tooltel.sidecar.formats import STAMP, Piece
 from tooltel.sidecar.prefilter import ESCAPES, Hit, make_search
 from tooltel.signals import SkipCause
 
 if TYPE_CHECKING:
-    from tooltel.match import Record
     from tooltel.sidecar.records import Judging, Matched
 
 CONTEXT: Final = 1024  # bytes before a line in which the line before it is looked for
@@ -183,8 +183,14 @@ class LineJudge:
 
     def _fields(self, fields: dict[str, Any]) -> Tally:
         record = formats.record_of_json(fields)
-        if record is None:
-            return _NOTHING
+        tally = self._remembered(record) if record is not None else _NOTHING
+        if tally is not _NOTHING:
+            return tally
+        # It may carry an exception that tells of a call, as the lines of a stack trace do in a text log.
+        told = (self._remembered(Record(line)) for line in formats.exceptions_of_json(fields))
+        return next((each for each in told if each is not _NOTHING), _NOTHING)
+
+    def _remembered(self, record: Record) -> Tally:
         tally = self._records.get(record)
         if tally is None:
             tally = self._verdict(record)
@@ -242,12 +248,15 @@ def _with_long_lines(hits: list[Hit], buffer: bytearray, start: int, end: int) -
 
 
 def _before(place: _Place) -> str:
-    """The line before, of the same stream where it is wrapped; empty where there is none."""
-    end = place.first - 1
-    if end < 0:
-        return ""
-    begin = place.buffer.rfind(b"\n", max(0, end - CONTEXT), end) + 1 or max(0, end - CONTEXT)
-    return _bare_line(bytes(place.buffer[begin:end]), place.stream) or ""
+    """The line before, of the same stream where it is wrapped; empty where there is none near."""
+    lowest, end = max(0, place.first - 1 - CONTEXT), place.first - 1
+    while end > lowest:
+        begin = place.buffer.rfind(b"\n", lowest, end) + 1 or lowest
+        text = _bare_line(bytes(place.buffer[begin:end]), place.stream)
+        if text is not None:
+            return text
+        end = begin - 1
+    return ""
 
 
 def _following(place: _Place) -> tuple[tuple[str, ...], bool]:
