@@ -144,7 +144,7 @@ def test_names_of_the_catalog_are_in_no_dashboard(catalog: Catalog, boards: dict
         profiles=[Profile(evil, owner=evil, budget_chars=1)],
         session_retention=catalog.session_retention,
     )
-    assert rendered(hostile, PLAIN) == boards
+    assert rendered(hostile, RenderOptions.from_catalog(catalog)) == boards
 
 
 def selectors(board: Json) -> Iterator[tuple[str, dict[str, str]]]:
