@@ -35,6 +35,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "render": Verb("tooltel.cli.render:render", "Write dashboards, rules and routes of a catalog.", "cli,render"),
         "sidecar": Verb("tooltel.cli.sidecar:sidecar", "Count what an agent's logs tell, beside it.", "cli,sidecar"),
         "demo": Verb("tooltel.cli.demo:demo", "Play a shift of a support desk and show what was recorded."),
+        "pager": Verb("tooltel.cli.pager:pager", "Show who is paged, where routes are tried out."),
     }
 )
 
