@@ -51,6 +51,7 @@ check: $(STAMP) ## Lint, format, types, import layers, and whether dashboards/, 
 	@$(BIN)/python -m pytest --quiet --no-header -p no:randomly tests/test_layers.py
 	$(if $(GENERATED),@$(RENDER) --check)
 	@$(BIN)/python -m tools.reference --check
+	@$(BIN)/python -m tools.compose --check
 
 # The freshness check starts by itself once the first generated file is committed.
 GENERATED := $(wildcard dashboards/*.json alerts/*.yml alerts/*.yaml)
@@ -61,9 +62,10 @@ matrix: $(STAMP) ## Run each framework's tests with its oldest and its newest su
 	@$(BIN)/python tools/matrix.py $(ENVS)
 
 .PHONY: render
-render: $(STAMP) ## Write dashboards/ and alerts/ for the example catalog, and docs/reference/
+render: $(STAMP) ## Write dashboards/, alerts/ and the stack's routes for the example catalog, and docs/reference/
 	@$(RENDER)
 	@$(BIN)/python -m tools.reference
+	@$(BIN)/python -m tools.compose
 
 .PHONY: bench
 bench: $(STAMP) ## Measure a wrapped call against the hand-written floor; the last line is JSON

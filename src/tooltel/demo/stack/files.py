@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from tooltel.artifacts import RenderOptions, render
 from tooltel.artifacts.routes import CONFIG
-from tooltel.artifacts.routes.receivers import KINDS
+from tooltel.demo.stack.rerouting import reroute
 from tooltel.demo.stack.squeeze import TICK, squeeze_routes, squeeze_rules
 
 if TYPE_CHECKING:
-    from tooltel.catalog import Catalog, Owner
+    from tooltel.catalog import Catalog
     from tooltel.demo.stack.pager import Pager
 
 RULES = PurePosixPath("alerts/rules")
@@ -45,9 +45,7 @@ def build_files(catalog: Catalog, options: RenderOptions, *, pager: Pager, ports
     """
     import yaml
 
-    paged = replace(catalog, owners={name: _to_pager(owner, pager) for name, owner in catalog.owners.items()})
-    given = replace(options, deadman=_webhook(pager, "watchdog"), alertmanager={})
-    files = render(paged, given, only=("rules", "routes"))
+    files = render(*reroute(catalog, options, pager.url), only=("rules", "routes"))
     rules = {
         f"rules/{PurePosixPath(path).name}": squeeze_rules(yaml.safe_load(text))
         for path, text in files.items()
@@ -64,16 +62,6 @@ def write_files(documents: Mapping[str, Any], folder: Path) -> None:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(document, indent=1), encoding="utf-8")
-
-
-def _to_pager(owner: Owner, pager: Pager) -> Owner:
-    """The same owner with each receiver that they have replaced; one that they lack stays lacking."""
-    given: dict[str, Any] = {kind: _webhook(pager, f"{owner.name}-{kind}") for kind in KINDS if getattr(owner, kind)}
-    return replace(owner, **given)
-
-
-def _webhook(pager: Pager, receiver: str) -> Mapping[str, Any]:
-    return {"webhook_configs": [{"url": pager.url(receiver), "send_resolved": True}]}
 
 
 def _prometheus(options: RenderOptions, ports: Ports) -> dict[str, Any]:
