@@ -32,8 +32,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("declaring", "exposition"),  # what is shown of the recorders' series
     ("runtime", "sidecar"),
     ("integrations", "testing"),
-    ("demo",),
-    ("cli",),  # above the demo, which is one of its verbs
+    ("demo", "top"),
+    ("cli",),  # above these two, which are verbs of it
     ("__main__",),
 )
 RANKS = {f"tooltel.{room}": rank for rank, rooms in enumerate(LAYERS) for room in rooms}

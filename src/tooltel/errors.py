@@ -9,6 +9,7 @@ Every exception that tooltel raises.
     ├── SignalError (ValueError)           an expression names a metric or label that no signal has
     ├── RegistryError (ValueError)         the Prometheus registry already holds these series
     ├── StateInUseError (OSError)          another sidecar uses this state folder
+    ├── NoMetricsError (OSError)           a URL to be watched cannot be reached, or shows nothing of tooltel's
     ├── MissingExtraError (ImportError)    an optional package is missing; the pip line is in the message
     ├── Rejected (ValueError)              raised *by a tool*: the arguments are well-formed and still wrong
     └── Refused (PermissionError)          raised *by a tool*: a policy forbids the call
@@ -129,6 +130,10 @@ class StateInUseError(TooltelError, OSError):
         super().__init__(
             f"the state folder {directory} is in use by {who}: stop that sidecar, or give this one another --state"
         )
+
+
+class NoMetricsError(TooltelError, OSError):
+    """There is nothing to watch at a URL; the message says why and what to do, and holds no password."""
 
 
 class MissingExtraError(TooltelError, ImportError):

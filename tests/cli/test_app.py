@@ -15,6 +15,7 @@ import pytest
 from tooltel import cli
 from tooltel._version import version
 from tooltel.cli import app, main
+from tooltel.cli.codes import codes_of
 from tooltel.errors import CatalogError, Problem, SettingError
 
 
@@ -72,10 +73,19 @@ def test_no_verb_at_all_gives_help_and_exit_code_2(capsys: pytest.CaptureFixture
     assert err.startswith("Usage: tooltel ")
 
 
-def test_an_unknown_verb_gives_a_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "chekc")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("chekc", "no verb 'chekc': did you mean check? see tooltel --help"),
+        ("zzz", "no verb 'zzz': there are check, render, sidecar, "),
+        ("\x1b[31m", "no verb '\\x1b[31m': there are "),
+    ],
+)
+def test_an_unknown_verb_is_told_with_the_nearest(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, given)
     assert (code, out) == (2, "")
-    assert "No such command 'chekc'" in err
+    assert err.startswith(f"tooltel: {said}")
+    assert len(err.splitlines()) == 1
 
 
 def test_a_verb_whose_module_is_not_there_is_not_listed(
@@ -92,7 +102,7 @@ def test_help_imports_no_verb_and_check_imports_no_package_of_another() -> None:
         "import sys; from tooltel.cli import main; main(['--help'])\n"
         "assert 'tooltel.cli.check' not in sys.modules\n"
         "main(['check', 'nowhere.toml'])\n"
-        "heavy = ('rich', 'grafana_foundation_sdk', 'yaml', 'opentelemetry.sdk')\n"
+        "heavy = ('rich', 'textual', 'grafana_foundation_sdk', 'yaml', 'opentelemetry.sdk')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -117,12 +127,18 @@ def _same(value: int | None) -> int | None:
             2,
             "tooltel: setting TOOLTEL_X: there is no such setting\n",
         ),
-        (FileNotFoundError(2, "No such file", "a.txt"), 2, "tooltel: a.txt: No such file\n"),
+        (FileNotFoundError(2, "No such file", "a.txt"), 2, "tooltel: a.txt: No such file: check the path\n"),
         (OSError("odd"), 2, "tooltel: odd\n"),
+        (
+            PermissionError(13, "Permission denied", "b"),
+            2,
+            "tooltel: b: Permission denied: check who may, or give another path\n",
+        ),
+        (OSError(98, "it is taken; do this"), 2, "tooltel: it is taken; do this\n"),
         (
             click.UsageError("give FILE"),
             2,
-            "Usage: tooltel trial [OPTIONS]\nTry 'tooltel trial --help' for help.\n\nError: give FILE\n",
+            "tooltel trial: give FILE; see tooltel trial --help\n",
         ),
         (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
         (
@@ -169,4 +185,12 @@ def test_a_missing_package_is_told_with_the_pip_line(package: str, verb: str, ex
 
 
 def test_exit_codes_are_the_documented_ones() -> None:
-    assert (cli.FINE, cli.PROBLEMS, cli.CANNOT_RUN, cli.INTERRUPTED) == (0, 1, 2, 130)
+    assert (cli.FINE, cli.PROBLEMS, cli.CANNOT_RUN, cli.INTERRUPTED, cli.HUNG_UP) == (0, 1, 2, 130, 141)
+
+
+@pytest.mark.parametrize("verb", ["", *app.VERBS])
+def test_help_tells_every_exit_code_of_the_table(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *([verb] if verb else []), "--help")
+    told = " ".join(out.partition("Exit codes:")[2].split())
+    assert told == " ".join(f"{code} {meaning}" for code, meaning in codes_of(verb).items())
+    assert {cli.FINE, cli.CANNOT_RUN, cli.INTERRUPTED, cli.HUNG_UP} <= set(codes_of(verb))

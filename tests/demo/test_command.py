@@ -122,7 +122,7 @@ def test_the_same_seed_gives_the_same_counts(tmp_path: Path) -> None:
         (("--sessions", "39"), "40<=x"),
         (("--sessions", "many"), "not a valid integer"),
         (("--port", "99999"), "0<=x<=65535"),
-        (("--seeds", "1"), "No such option"),
+        (("--seeds", "1"), "no such option"),
     ],
 )
 def test_wrong_usage_is_told_in_a_sentence(

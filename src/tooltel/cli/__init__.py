@@ -1,13 +1,15 @@
 """
 The command line: the only room that prints, reads argv or chooses an exit code.
 
-Exit codes of every verb: 0 fine, 1 problems were found, 2 wrong usage or something that keeps the verb from
-running, 130 interrupted.
+What the exit codes mean stands in `tooltel.cli.codes`, for every verb.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from tooltel.errors import CatalogError, MissingExtraError, TooltelError
@@ -20,6 +22,19 @@ FINE: Final = 0
 PROBLEMS: Final = 1
 CANNOT_RUN: Final = 2
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
+HUNG_UP: Final = 141  # 128 + SIGPIPE
+
+# What to do about what the system refuses.
+_NEXT_STEPS: Final = {
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "a part of the path is a file: give a folder",
+    errno.EISDIR: "give a file in it",
+    errno.EACCES: "check who may, or give another path",
+    errno.EPERM: "check who may, or give another path",
+    errno.EROFS: "give a path that can be written",
+    errno.ENOSPC: "make room, or give another path",
+    errno.EADDRINUSE: "stop what listens there, or give another port",
+}
 
 _LINE_LIMIT: Final = 2000  # characters of one line of ours: a problem quotes what it found
 
@@ -31,6 +46,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     A user's mistake is told in one sentence on standard error, the problems of a catalog in a line each;
     neither shows a traceback. Needs the packages of `tooltel[cli]` and says so where they are missing.
     """
+    try:
+        code = _run(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where what goes wrong can still be told
+    except BrokenPipeError:
+        _let_go()
+        return HUNG_UP
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            print("\nInterrupted.", file=sys.stderr)  # the line break ends the terminal's ^C
+        return INTERRUPTED
+    except OSError as error:
+        code = _complain(_explain(error))
+        _let_go()
+    return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
     _print_anything(sys.stdout)
     try:
         from tooltel.cli.app import run
@@ -47,10 +80,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TooltelError as error:
         return _complain(error)
     except BrokenPipeError:
-        return _hang_up()
+        raise
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return _complain(f"{where}{error.strerror or error}")
+        return _complain(_explain(error))
+
+
+def _explain(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename is not None else ""
+    said = f"{where}{error.strerror or error}"
+    step = _NEXT_STEPS.get(error.errno or 0, "")
+    return f"{said}: {step}" if step and ";" not in said else said  # ours say the next step themselves
 
 
 def _complain(problem: TooltelError | str) -> int:
@@ -58,13 +97,12 @@ def _complain(problem: TooltelError | str) -> int:
     return CANNOT_RUN
 
 
-def _hang_up() -> int:
-    """Leave quietly when the reader of a pipe has gone, also at the interpreter's last flush."""
-    import os
-
-    # What is still buffered would raise again in the flush at exit, as a message nobody asked for.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return PROBLEMS
+def _let_go() -> None:
+    """Stop writing: what is still buffered would raise again at the interpreter's last flush, in nobody's name."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
 
 
 def _print_anything(stream: object) -> None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
+from click.shell_completion import shell_complete
 
 from tooltel._version import version
-from tooltel.cli import CANNOT_RUN, FINE, INTERRUPTED
+from tooltel.cli import CANNOT_RUN, FINE
+from tooltel.cli.codes import epilog
+from tooltel.cli.terminal import wants_color
 from tooltel.errors import MissingExtraError
+from tooltel.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+PROGRAM: Final = "tooltel"
+VARIABLE: Final = "_TOOLTEL_COMPLETE"  # click's own convention: a shell that completes asks the program itself
+_LINE: Final = 1000  # characters: a mistake quotes what was given
 
 
 class Verb(NamedTuple):
@@ -34,24 +45,24 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "check": Verb("tooltel.cli.check:check", "Find every problem of a catalog."),
         "render": Verb("tooltel.cli.render:render", "Write dashboards, rules and routes of a catalog.", "cli,render"),
         "sidecar": Verb("tooltel.cli.sidecar:sidecar", "Count what an agent's logs tell, beside it.", "cli,sidecar"),
+        "top": Verb("tooltel.cli.top:top", "Watch what the tools do now, in the terminal."),
         "demo": Verb("tooltel.cli.demo:demo", "Play a shift of a support desk and show what was recorded."),
+        "completion": Verb("tooltel.cli.completion:completion", "Print what makes a shell complete all this."),
         "pager": Verb("tooltel.cli.pager:pager", "Show who is paged, where routes are tried out."),
     }
 )
 
-_EPILOG: Final = """
-\b
-Examples:
-  tooltel check                           tools.toml of this folder
-  tooltel check --strict ops/tools.toml   warnings fail, too
-  tooltel check --catalog app.tools:CATALOG --format json
-  tooltel VERB --help                     a verb's own options and examples
+_EXAMPLES: Final = """
+tooltel check                           tools.toml of this folder
+tooltel check --strict ops/tools.toml   warnings fail, too
+tooltel check --catalog app.tools:CATALOG --format json
+tooltel top http://127.0.0.1:9464       what an agent's tools do now
+tooltel VERB --help                     a verb's own options and examples
+"""
 
-\b
-Exit codes:
-  0  fine
-  1  problems were found
-  2  wrong usage, or something kept the verb from running
+_NOTES: Final = """
+Shell completion: tooltel completion --help says how to install it, e.g.
+  eval "$(tooltel completion bash)"
 """
 
 
@@ -67,6 +78,20 @@ class LazyGroup(click.Group):
         verb = VERBS.get(cmd_name)
         return _load(cmd_name, verb) if verb is not None and _is_there(verb) else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that the arguments name; one that is not there is told with the nearest that is."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            verbs = self.list_commands(ctx)
+            nearest = get_close_matches(name, verbs, n=1)
+            hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(verbs)}"
+            raise click.UsageError(f"no verb '{clean(name)}': {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs with their summaries."""
         if rows := [(name, VERBS[name].summary) for name in self.list_commands(ctx)]:
@@ -78,29 +103,48 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog=_EPILOG,
+    epilog=epilog("", _EXAMPLES, _NOTES),
     subcommand_metavar="VERB [ARGS]...",
 )
 @click.version_option(version, prog_name="tooltel", message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
     """Observability and alerting for the tool calls of LLM agents."""
+    ctx.color = wants_color()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(CANNOT_RUN)
 
 
 def run(argv: Sequence[str] | None) -> int:
-    """Run the app with *argv*; returns the exit code, raises TooltelError and OSError for `main` to tell."""
+    """
+    Run the app with *argv*; returns the exit code.
+
+    Raises TooltelError, OSError and KeyboardInterrupt for `main` to tell. It does what click's own `main` would,
+    which hides a broken pipe and tells a mistake in three lines.
+    """
+    if instruction := os.environ.get(VARIABLE):
+        return shell_complete(app, {}, PROGRAM, VARIABLE, instruction)
     try:
-        code = app.main(None if argv is None else list(argv), prog_name="tooltel", standalone_mode=False)
+        with app.make_context(PROGRAM, sys.argv[1:] if argv is None else list(argv)) as ctx:
+            code = app.invoke(ctx)
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
     except click.ClickException as error:
-        error.show()
+        click.echo(_sentence(error), err=True)
         return CANNOT_RUN
-    except click.Abort:
-        click.echo("Interrupted.", err=True)
-        return INTERRUPTED
     return code if isinstance(code, int) else FINE
+
+
+def _sentence(error: click.ClickException) -> str:
+    """What is wrong with the command line, and where its help is, in one line."""
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    verb = ctx.command_path if ctx is not None else PROGRAM
+    said = " ".join(error.format_message().split()).removesuffix(".")
+    said = said[:1].lower() + said[1:] if said[1:2].islower() else said
+    return f"{verb}: {clean(said, limit=_LINE)}{'' if said.endswith('?') else ';'} see {verb} --help"
 
 
 def _is_there(verb: Verb) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,6 +15,10 @@ from tooltel.artifacts import find_artifact_problems
 from tooltel.catalog.hints import Hints
 from tooltel.catalog.paths import shown
 from tooltel.cli import CANNOT_RUN, FINE, PROBLEMS
+from tooltel.cli.codes import epilog
+from tooltel.cli.completion import complete_files
+from tooltel.cli.formats import format_options
+from tooltel.cli.terminal import working
 from tooltel.errors import Level
 from tooltel.loading import UNREADABLE, is_spec, locate, read_catalog
 from tooltel.text import clean
@@ -33,27 +36,25 @@ _COLORS: Final = {Level.ERROR: "red", Level.WARN: "yellow", Level.OFF: "cyan"}
 # Without these nothing can be rendered, and a process that only records runs well.
 _TO_RENDER: Final = frozenset({"no_platform_owner", "no_platform_receiver"})
 
-_EPILOG: Final = """
-\b
-Examples:
-  tooltel check                                   tools.toml of this folder
-  tooltel check ops/tools.toml --strict           warnings fail, too
-  tooltel check --catalog app.tools:CATALOG       a Catalog made in code
-  tooltel check --declarations support=sent.json  budgets and names of what the model is sent
-  tooltel check --format json | jq '.problems[].path'
-
-\b
-Exit codes:
-  0  no errors (with --strict: no warnings either)
-  1  problems were found
-  2  wrong usage, or there is no such file or module
+_EXAMPLES: Final = """
+tooltel check                                   tools.toml of this folder
+tooltel check ops/tools.toml --strict           warnings fail, too
+tooltel check --catalog app.tools:CATALOG       a Catalog made in code
+tooltel check --declarations support=sent.json  budgets and names of what the model is sent
+tooltel check --format json | jq '.problems[].path'
 """
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("file", required=False, metavar="[FILE]")
-@click.option("--catalog", "spec", metavar="FILE|MODULE:ATTRIBUTE", help="The same as FILE, or a Catalog in code.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.command(epilog=epilog("check", _EXAMPLES))
+@click.argument("file", required=False, metavar="[FILE]", shell_complete=complete_files)
+@click.option(
+    "--catalog",
+    "spec",
+    metavar="FILE|MODULE:ATTRIBUTE",
+    help="The same as FILE, or a Catalog in code.",
+    shell_complete=complete_files,
+)
+@format_options
 @click.option("--strict", is_flag=True, help="Warnings fail, too.")
 @click.option(
     "--declarations",
@@ -73,18 +74,24 @@ def check(file: str | None, spec: str | None, form: str, sent: tuple[str, ...], 
     source = spec or file or DEFAULT_FILE
     if is_spec(source):
         sys.path.insert(0, str(Path.cwd()))  # a console script has its own folder there instead
-    catalog, problems = read_catalog(source)
-    if catalog is not None:
-        more = [*_artifact_problems(catalog, problems), *_declaration_problems(catalog, sent)]
-        more += _signature_problems(catalog, problems)
-        problems = locate([*problems, *more], source)
-    elif sent:
+    with working(f"checking {clean(source)}"):
+        catalog, problems = _find_problems(source, sent)
+    if catalog is None and sent:
         click.echo("the declarations were not checked: there is no catalog to hold them against", err=True)
     if form == "json":
         click.echo(json.dumps(_report(source, catalog, problems), indent=2))
     else:
         _print_text(source, catalog, problems)
     return _exit_code(problems, strict=strict)
+
+
+def _find_problems(source: str, sent: Sequence[str]) -> tuple[Catalog | None, Sequence[Problem]]:
+    catalog, problems = read_catalog(source)
+    if catalog is None:
+        return None, problems
+    more = [*_artifact_problems(catalog, problems), *_declaration_problems(catalog, sent)]
+    more += _signature_problems(catalog, problems)
+    return catalog, locate([*problems, *more], source)
 
 
 def _exit_code(problems: Sequence[Problem], *, strict: bool) -> int:
@@ -149,13 +156,12 @@ def _report(source: str, catalog: Catalog | None, problems: Sequence[Problem]) -
 
 
 def _print_text(source: str, catalog: Catalog | None, problems: Sequence[Problem]) -> None:
-    color = False if os.environ.get("NO_COLOR") else None  # None: only where a terminal reads
     for problem in problems:
         place = ":".join(str(part) for part in (problem.file, problem.line) if part is not None)
         level = click.style(problem.level.value, fg=_COLORS[problem.level], bold=True)
         rule = click.style(f"[{problem.rule}]", dim=True)
         said = clean(f"{problem.path}: {problem.what}; {problem.fix}", limit=_LINE)
-        click.echo(f"{clean(place, limit=_LINE)}{': ' if place else ''}{level}: {said} {rule}", color=color)
+        click.echo(f"{clean(place, limit=_LINE)}{': ' if place else ''}{level}: {said} {rule}")
     report = _report(source, catalog, problems)
     name = clean(source, limit=_LINE)
     if problems:

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from tooltel.cli import FINE, INTERRUPTED, PROBLEMS
+from tooltel.cli.codes import epilog
 from tooltel.demo.closing import Surroundings, close, tell_end
 from tooltel.demo.endless import open_endless_desk
 from tooltel.demo.live import Live
@@ -44,18 +45,16 @@ HOST: Final = "127.0.0.1"
 EVERY: Final = 1.0  # seconds between two customers of a desk that never closes: some three calls a second
 WIDEST: Final = 100  # columns: tables do not get better beyond
 
-_EPILOG: Final = """
-\b
-Examples:
-  tooltel demo                         a shift of 300 sessions, in less than a minute
-  tooltel demo --serve                 the same, and /metrics stays at http://127.0.0.1:9464/metrics
-  tooltel demo --forever               shift after shift, for dashboards; spans and logs go to
-                                       $OTEL_EXPORTER_OTLP_ENDPOINT where that is set
-  tooltel demo --fast --json | jq .equal
+_EXAMPLES: Final = """
+tooltel demo                         a shift of 300 sessions, in less than a minute
+tooltel demo --serve                 the same, and /metrics stays at http://127.0.0.1:9464/metrics
+tooltel demo --forever               shift after shift, for dashboards; spans and logs go to
+                                     $OTEL_EXPORTER_OTLP_ENDPOINT where that is set
+tooltel demo --fast --json | jq .equal
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(epilog=epilog("demo", _EXAMPLES))
 @click.option(
     "--sessions",
     type=click.IntRange(min=LEAST, max=100_000),

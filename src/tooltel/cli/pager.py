@@ -9,19 +9,18 @@ from pathlib import Path
 import click
 
 from tooltel.cli import FINE
+from tooltel.cli.codes import epilog
 from tooltel.demo.duty import PORT, PagerPage
 from tooltel.demo.stopping import sigterm_interrupts
 
-_EPILOG = """
-\b
-Examples:
-  tooltel pager                            then send Alertmanager's webhooks to
-                                           http://127.0.0.1:9099/notify/RECEIVER
-  tooltel pager --runbooks alerts/runbooks
+_EXAMPLES = """
+tooltel pager                            then send Alertmanager's webhooks to
+                                         http://127.0.0.1:9099/notify/RECEIVER
+tooltel pager --runbooks alerts/runbooks
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(epilog=epilog("pager", _EXAMPLES))
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0 takes a free one."
 )

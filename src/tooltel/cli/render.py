@@ -15,6 +15,10 @@ from tooltel.artifacts import render as render_files
 from tooltel.artifacts.differences import diff_lines
 from tooltel.artifacts.folder import Change, Difference, compare, write
 from tooltel.cli import FINE, PROBLEMS
+from tooltel.cli.codes import epilog
+from tooltel.cli.completion import complete_files
+from tooltel.cli.formats import format_options
+from tooltel.cli.terminal import working
 from tooltel.errors import CatalogError, Level
 from tooltel.loading import is_spec, locate, read_catalog
 from tooltel.text import clean
@@ -29,38 +33,38 @@ LINES_PER_FILE: Final = 40
 FILES_SHOWN: Final = 10  # files whose difference is shown; the others are only named
 _WIDTH: Final = 200  # characters of one line of a file
 
-_EPILOG: Final = """
-\b
-Examples:
-  tooltel render                                    dashboards/ and alerts/ for tools.toml, in this folder
-  tooltel render --catalog ops/tools.toml --out ops
-  tooltel render --catalog app.tools:CATALOG --only rules --only routes
-  tooltel render --check                            in CI: fails when a committed file is stale
-
-\b
-Exit codes:
-  0  written, or (with --check) everything is as rendered
-  1  the catalog has problems, or (with --check) a file is missing, stale or left over
-  2  wrong usage, or something keeps it from running
+_EXAMPLES: Final = """
+tooltel render                                    dashboards/ and alerts/ for tools.toml, in this folder
+tooltel render --catalog ops/tools.toml --out ops
+tooltel render --catalog app.tools:CATALOG --only rules --only routes
+tooltel render --check                            in CI: fails when a committed file is stale
 """
 
 
-@click.command(epilog=_EPILOG)
-@click.option("--catalog", "source", metavar="FILE|MODULE:ATTRIBUTE", default=DEFAULT_FILE, show_default=True)
+@click.command(epilog=epilog("render", _EXAMPLES))
+@click.option(
+    "--catalog",
+    "source",
+    metavar="FILE|MODULE:ATTRIBUTE",
+    default=DEFAULT_FILE,
+    show_default=True,
+    shell_complete=complete_files,
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", show_default=True)
 @click.option("--check", "checking", is_flag=True, help="Write nothing; fail when a file is not as rendered.")
 @click.option("--only", multiple=True, type=click.Choice(KINDS), help="Render only these. Repeatable.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_options
 def render(source: str, out: Path, only: tuple[str, ...], form: str, *, checking: bool) -> int:
     """
     Write the dashboards, rules and routes of a catalog.
 
     Only files that changed are written. Files that somebody else wrote are never touched.
     """
-    files = render_files(_read(source), only=only)
-    changes = compare(files, out, leftovers=not only)
-    if not checking:
-        write(changes, out)
+    with working(f"rendering {clean(source)}"):
+        files = render_files(_read(source), only=only)
+        changes = compare(files, out, leftovers=not only)
+        if not checking:
+            write(changes, out)
     if form == "json":
         click.echo(json.dumps(_report(source, out, files, changes, checking=checking), indent=2))
     elif checking:

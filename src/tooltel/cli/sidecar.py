@@ -13,6 +13,9 @@ import click
 
 from tooltel.catalog.hints import Hints
 from tooltel.cli import FINE, PROBLEMS
+from tooltel.cli.codes import epilog
+from tooltel.cli.completion import complete_files
+from tooltel.cli.terminal import working
 from tooltel.errors import CatalogError, Level
 from tooltel.loading import is_spec, read_catalog
 from tooltel.text import clean
@@ -29,24 +32,17 @@ LISTEN: Final = "127.0.0.1:9464"
 FORMATS: Final = ("auto", "text", "json", "docker", "cri")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
-_EPILOG: Final = """
-\b
-Examples:
-  tooltel sidecar                                      the [sidecar.sources] of tools.toml
-  tooltel sidecar --file 'agent=/var/log/agent/*.log' --state /var/lib/tooltel
-  tooltel sidecar --file agent.log --once              read it to its end, and print the counts
-  journalctl -fu agent -o cat | tooltel sidecar --stdin --profile support
-  tooltel sidecar --profile support -- python -m agent start the agent, and count what it says
+_EXAMPLES: Final = """
+tooltel sidecar                                      the [sidecar.sources] of tools.toml
+tooltel sidecar --file 'agent=/var/log/agent/*.log' --state /var/lib/tooltel
+tooltel sidecar --file agent.log --once              read it to its end, and print the counts
+journalctl -fu agent -o cat | tooltel sidecar --stdin --profile support
+tooltel sidecar --profile support -- python -m agent start the agent, and count what it says
+"""
 
-\b
+_NOTES: Final = """
 It serves /metrics, /healthz and /readyz, and on the machine itself /matches, the last lines that counted.
 Without --state, every start is the first one: lines are counted again, or not at all.
-
-\b
-Exit codes:
-  0  stopped, or read to the end; with a COMMAND, its own
-  1  the catalog has problems, or (with --once) no file is there
-  2  wrong usage, the state folder is in use, or something keeps it from running
 """
 
 
@@ -67,9 +63,21 @@ class Choices:
     command: tuple[str, ...]
 
 
-@click.command(epilog=_EPILOG, context_settings={"ignore_unknown_options": False})
-@click.option("--catalog", metavar="FILE|MODULE:ATTRIBUTE", default=DEFAULT_FILE, show_default=True)
-@click.option("--file", multiple=True, metavar="[NAME=]GLOB", help="Files to read. Repeatable; one NAME may have many.")
+@click.command(epilog=epilog("sidecar", _EXAMPLES, _NOTES), context_settings={"ignore_unknown_options": False})
+@click.option(
+    "--catalog",
+    metavar="FILE|MODULE:ATTRIBUTE",
+    default=DEFAULT_FILE,
+    show_default=True,
+    shell_complete=complete_files,
+)
+@click.option(
+    "--file",
+    multiple=True,
+    metavar="[NAME=]GLOB",
+    help="Files to read. Repeatable; one NAME may have many.",
+    shell_complete=complete_files,
+)
 @click.option("--stdin", is_flag=True, help="Read standard input.")
 @click.option("--state", type=click.Path(file_okay=False, path_type=Path), help="Folder for what survives a restart.")
 @click.option("--listen", metavar="HOST:PORT", default=LISTEN, show_default=True)
@@ -215,7 +223,8 @@ def _follow_files(engine: Engine, choices: Choices, catalog: Catalog) -> int:
         waker.listen()
         engine.run(waker)
         return FINE
-    engine.run_once()
+    with working("reading to the end"):
+        engine.run_once()
     _print_counts(engine, catalog)
     engine.finish()
     missing = engine.readiness.missing
@@ -251,12 +260,9 @@ def _follow_child(engine: Engine, choices: Choices, job: Job) -> int:
 
 
 def _print_counts(engine: Engine, catalog: Catalog) -> None:
-    from prometheus_client import generate_latest
-
     from tooltel.sidecar.exposing import Scrape
 
-    registry: Any = Scrape(engine, _about(catalog))
-    click.echo(generate_latest(registry), nl=False)
+    click.echo(Scrape(engine, _about(catalog)).as_text(), nl=False)
 
 
 def _address(listen: str) -> tuple[str, int]:
