@@ -13,16 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from prometheus_client import REGISTRY
-from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
-from prometheus_client.metrics_core import Metric as Family
-
 from tooltel import late, signals
 from tooltel.recorders.prometheus import FROM_CATALOG, WRITTEN_INFO, Series, is_multiprocess, multiprocess_directory
-from tooltel.recorders.workers import read_workers
 from tooltel.signals import Kind, Metric
 
+# prometheus_client is imported where it is used: its import takes longer than a sidecar needs for a small log.
 if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric as Family
     from prometheus_client.registry import CollectorRegistry
     from prometheus_client.samples import Sample
 
@@ -50,8 +47,16 @@ class CatalogCollector:
     def collect(self) -> Iterator[Family]:
         """Yield the families with what the catalog says now."""
         late.catch_up()
+        for row, series in self.rows().items():
+            family = _family(row)
+            for values, value in series:
+                family.add_sample(row.name, dict(zip(row.labels, values, strict=True)), value)
+            yield family
+
+    def rows(self) -> dict[Metric, list[tuple[tuple[str, ...], float]]]:
+        """Give what the catalog says now: for each row of the signals its series, as label values and number."""
         catalog = self._catalog()
-        rows: dict[Metric, list[tuple[tuple[str, ...], float]]] = {
+        return {
             signals.TOOL_INFO: [((t.name, t.owner, t.version, t.risk), 1.0) for t in catalog.tools.values()],
             signals.TOOL_OBJECTIVE: [
                 ((t.name, t.owner), t.objective) for t in catalog.tools.values() if t.objective is not None
@@ -60,14 +65,17 @@ class CatalogCollector:
             signals.BUILD_INFO: [((self._version,), 1.0)],
             signals.CATALOG_LOADED: [((), self._loaded_at())],
         }
-        for row in FROM_CATALOG:
-            family = _family(row)
-            for values, value in rows[row]:
-                family.add_sample(row.name, dict(zip(row.labels, values, strict=True)), value)
-            yield family
+
+
+def _bare_family(name: str, documentation: str, kind: str, unit: str = "") -> Family:
+    from prometheus_client.metrics_core import Metric as Family
+
+    return Family(name, documentation, kind, unit)
 
 
 def _family(row: Metric) -> Family:
+    from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
+
     if row.kind is Kind.INFO:
         return InfoMetricFamily(row.family, row.help)
     return GaugeMetricFamily(row.name, row.help)
@@ -112,6 +120,8 @@ class View:
         return View(self._registry, catalog=self._catalog, born=self._born, contain=self._contain, names=only)
 
     def _multiprocess(self) -> Iterator[Family]:
+        from tooltel.recorders.workers import read_workers
+
         zeros: dict[str, list[Series]] = {}
         for series in self._born():
             zeros.setdefault(series.metric.family, []).append(series)
@@ -120,7 +130,7 @@ class View:
             yield family
         for left in zeros.values():
             row = left[0].metric
-            family = Family(row.family, row.help, row.kind.value)
+            family = _bare_family(row.family, row.help, row.kind.value)
             _add_zeros(family, left)
             yield family
         yield from self._catalog.collect()
@@ -134,7 +144,7 @@ def _as_declared(family: Family) -> Family:
     row = _WRITTEN_INFO_NAMES.get(family.name)
     if row is None:
         return family
-    info = Family(row.family, row.help, row.kind.value)
+    info = _bare_family(row.family, row.help, row.kind.value)
     info.samples = [sample for sample in family.samples if sample.value]
     return info
 
@@ -156,7 +166,7 @@ def _without_created(family: Family) -> Family:
 
 def _with_samples(family: Family, samples: list[Sample]) -> Family:
     """A copy of *family* with other samples: the host's collectors may give the same object at each scrape."""
-    copy = Family(family.name, family.documentation, family.type, family.unit)
+    copy = _bare_family(family.name, family.documentation, family.type, family.unit)
     copy.samples = samples
     return copy
 
@@ -218,4 +228,6 @@ def _as_registry(view: View) -> Any:
 
 def default_registry() -> CollectorRegistry:
     """The host's own registry."""
+    from prometheus_client import REGISTRY
+
     return REGISTRY

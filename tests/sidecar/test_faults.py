@@ -43,14 +43,12 @@ class BadDisk(Disk):
 
     def read_into(self, fd: int, view: memoryview, offset: int) -> int:
         self._maybe_fail()
-        if self.short and len(view) > 1:
-            with view[: self.rng.randrange(1, len(view))] as part:
-                return super().read_into(fd, part, offset)
-        return super().read_into(fd, view, offset)
+        with view[: self.rng.randrange(1, len(view)) if self.short and len(view) > 1 else len(view)] as part:
+            return super().read_into(fd, part, offset)
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         self._maybe_fail()
-        return super().read(fd, size, offset)
+        return super().read(fd, self.rng.randrange(1, size) if self.short and size > 1 else size, offset)
 
 
 @pytest.mark.parametrize("seed", range(6))

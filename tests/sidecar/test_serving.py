@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.sidecar.kit import CATALOG, Sidecar, append, line
 from tests.signals.scrape import OPENMETRICS, families, fetch, parse, total
@@ -150,7 +151,19 @@ def test_nothing_is_shown_until_a_lost_generation_is_caught_up_with(tmp_path: Pa
         assert get(server, "/metrics")[0] == 200
 
 
+def test_the_text_of_a_run_to_the_end_holds_what_a_scrape_does(sidecar: Sidecar) -> None:
+    found, scraped = (
+        [
+            (family.name, family.type, family.documentation, family.samples)
+            for family in text_string_to_metric_families(text)
+        ]
+        for text in (scrape_of(sidecar).as_text(), generate_latest(scrape_of(sidecar)).decode())
+    )
+    assert found == scraped
+    assert sum(len(samples) for *_, samples in found) > 100
+
+
 def test_promtool_finds_nothing_to_complain_about(sidecar: Sidecar, servers: Servers) -> None:
-    text = generate_latest(scrape_of(sidecar))
-    said = subprocess.run([servers.promtool, "check", "metrics"], input=text, capture_output=True, check=False)
-    assert (said.returncode, said.stdout.decode(), said.stderr.decode()) == (0, "", "")
+    for text in (generate_latest(scrape_of(sidecar)), scrape_of(sidecar).as_text().encode()):
+        said = subprocess.run([servers.promtool, "check", "metrics"], input=text, capture_output=True, check=False)
+        assert (said.returncode, said.stdout.decode(), said.stderr.decode()) == (0, "", "")

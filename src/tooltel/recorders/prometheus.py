@@ -16,8 +16,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from prometheus_client import Counter, Gauge, Histogram, values
-
 from tooltel import signals
 from tooltel.errors import RegistryError, SettingError
 from tooltel.recorders.forks import GATE, wait_at_forks
@@ -70,10 +68,14 @@ def is_multiprocess() -> bool:
 
 def multiprocess_directory() -> str | None:
     """Where those files are; None in an ordinary process. The lower-case name is prometheus_client's old one."""
-    if values.ValueClass is values.MutexValue:  # the variable was set after prometheus_client had been imported
-        return None
     names = ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_dir")
-    return next((os.environ[name] for name in names if name in os.environ), None)
+    found = next((os.environ[name] for name in names if name in os.environ), None)
+    if found is None:
+        return None
+    from prometheus_client import values  # late: a sidecar that only prints its counts does without
+
+    # Otherwise the variable was set after prometheus_client had been imported.
+    return found if values.ValueClass is not values.MutexValue else None
 
 
 class Instruments:
@@ -139,6 +141,8 @@ class Instruments:
 
 
 def _instrument(row: Metric, registry: CollectorRegistry) -> MetricWrapperBase:
+    from prometheus_client import Counter, Gauge, Histogram
+
     if row.kind is Kind.COUNTER:
         return Counter(row.family, row.help, row.labels, registry=registry)
     if row.kind is Kind.HISTOGRAM:

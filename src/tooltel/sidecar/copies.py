@@ -27,7 +27,7 @@ class Kinship(Enum):
 
 def find_gone(disk: Disk, log: LogFile, size: int, others: Iterable[Identity]) -> Identity | None:
     """Of the files that are gone, the one of which *log*, open and of *size* bytes, is a copy. May raise OSError."""
-    head = _read(disk, log, HEAD, 0)
+    head = disk.read_whole(log.descriptor, HEAD, 0)
     likely = [other for other in _with_same_head(log, head, others) if other.offset <= size]
     fitting = [other for other in likely if fits(disk, log, other)]
     return max(fitting, key=lambda other: other.offset, default=None)
@@ -35,7 +35,7 @@ def find_gone(disk: Disk, log: LogFile, size: int, others: Iterable[Identity]) -
 
 def find_living(disk: Disk, log: LogFile, others: Iterable[LogFile]) -> list[LogFile]:
     """The files of which *log*, which is open, may be a copy by their first KiB. May raise OSError."""
-    head = _read(disk, log, HEAD, 0)
+    head = disk.read_whole(log.descriptor, HEAD, 0)
     by_identity = {other.identity.key: other for other in others if other is not log}
     found = _with_same_head(log, head, (other.identity for other in by_identity.values()), shorter=True)
     return sorted((by_identity[identity.key] for identity in found), key=lambda other: -other.offset)
@@ -51,7 +51,7 @@ def relate(disk: Disk, log: LogFile, original: LogFile) -> Kinship:
         return Kinship.COPY if is_copy else Kinship.NONE
     common = min(size, there)
     for length, at in ((min(HEAD, common), 0), (min(MARK, common), max(0, common - MARK))):
-        if _read(disk, log, length, at) != _read(disk, original, length, at):
+        if disk.read_whole(log.descriptor, length, at) != disk.read_whole(original.descriptor, length, at):
             return Kinship.NONE
     if size <= there:
         return Kinship.COPY
@@ -62,8 +62,8 @@ def relate(disk: Disk, log: LogFile, original: LogFile) -> Kinship:
 def fits(disk: Disk, log: LogFile, identity: Identity) -> bool:
     """Whether the file that *log* has open holds what was read of *identity*. May raise OSError."""
     length = identity.mark.length
-    return identity.head.fits(_read(disk, log, HEAD, 0)) and identity.mark.fits(
-        _read(disk, log, length, identity.offset - length)
+    return identity.head.fits(disk.read_whole(log.descriptor, HEAD, 0)) and identity.mark.fits(
+        disk.read_whole(log.descriptor, length, identity.offset - length)
     )
 
 
@@ -91,13 +91,3 @@ def _with_same_head(log: LogFile, head: bytes, others: Iterable[Identity], *, sh
         if prints[length] == other.head:
             found.append(other)
     return found
-
-
-def _read(disk: Disk, log: LogFile, size: int, offset: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = disk.read(log.descriptor, size - len(data), offset + len(data))
-        if not more:
-            break
-        data += more
-    return data

@@ -51,6 +51,16 @@ class Disk:
         """Read at most *size* bytes at *offset*."""
         return os.pread(fd, size, offset)
 
+    def read_whole(self, fd: int, size: int, offset: int) -> bytes:
+        """Read *size* bytes at *offset*; fewer only where the file ends."""
+        data = self.read(fd, size, offset)
+        while 0 < len(data) < size:
+            more = self.read(fd, size - len(data), offset + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
     def next_data(self, fd: int, offset: int) -> int:
         """Where the next data begins at or after *offset*: holes of a sparse file are passed over."""
         try:

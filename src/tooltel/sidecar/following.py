@@ -175,8 +175,8 @@ class Follower:
         """Start where the file ends now. A line that was begun before is not ours."""
         try:
             size = self._disk.fstat(log.descriptor).size
-            log.head_bytes = self._disk.read(log.descriptor, HEAD, 0)[: min(HEAD, size)]
-            mark = self._disk.read(log.descriptor, min(MARK, size), max(0, size - MARK))
+            log.head_bytes = self._disk.read_whole(log.descriptor, min(HEAD, size), 0)
+            mark = self._disk.read_whole(log.descriptor, min(MARK, size), max(0, size - MARK))
         except OSError:
             return
         log.offset, log.head, log.mark_bytes = size, fingerprint(log.head_bytes), mark
@@ -291,7 +291,7 @@ class Follower:
             return True
         if log.is_checked or log.offset or not seen.size:
             return False
-        if self._disk.read(log.descriptor, 6, 0).startswith(_COMPRESSED):
+        if self._disk.read_whole(log.descriptor, 6, 0).startswith(_COMPRESSED):
             log.is_ignored = True
             return True
         if log.parent is not None and seen.size < log.parent.offset:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from tooltel.match import Record
 from tooltel.sidecar import formats
 from tooltel.sidecar.formats import STAMP, Piece
-from tooltel.sidecar.prefilter import ESCAPES, Hit, make_search
+from tooltel.sidecar.prefilter import ESCAPES, Buffer, Hit, Prefilter
 from tooltel.signals import SkipCause
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ CONTEXT: Final = 1024  # bytes before a line in which the line before it is look
 JOINED_LIMIT: Final = 128 * 1024  # bytes of a record that a container runtime cut into pieces
 _REMEMBERED: Final = 4096  # verdicts
 _REMEMBERED_BYTES: Final = 1024  # of a text worth remembering
-_WINDOW: Final = formats.DOCKER_PIECE // 2  # every line of at least a docker piece fills one of these, aligned
 _CRI_PARTIAL: Final = (b" stdout P", b" stderr P")
+_DIGITS: Final = bytes(ord("0") if chr(byte).isdecimal() else byte for byte in range(256))
+_NO_SHAPE: Final = b"no line's"
 
 Pieces: TypeAlias = dict[str, bytes]  # of records that are still incomplete, by stream
 
@@ -45,7 +46,7 @@ _NOTHING: Final = Tally(None)
 class _Place(NamedTuple):
     """Where a line stands: from `first`, the next one from `then`, in a buffer of whole lines up to `end`."""
 
-    buffer: bytearray
+    buffer: Buffer
     first: int
     then: int
     end: int
@@ -69,7 +70,7 @@ class LineJudge:
         self._reads_docker = form in ("auto", "docker")
         self._reads_cri = form in ("auto", "cri")
         also = (*(ESCAPES if self._reads_json else ()), *(_CRI_PARTIAL if self._reads_cri else ()))
-        self._search = make_search(judge.literals, also=also if judge.literals else (), fast=fast)
+        self._filter = Prefilter(judge.literals, also=also if judge.literals else (), fast=fast)
         self._second = tuple(
             rule.literal for rule in getattr(judge, "rules", ()) if getattr(rule, "second", None) is not None
         )
@@ -77,6 +78,9 @@ class LineJudge:
         self._bare: dict[bytes, Tally] = {}  # by the whole line, where there is none
         self._records: dict[Record, Tally] = {}
         self._touched: list[Tally] = []
+        # Lines of one file begin alike: how long the last one's time was, and how that and what follows looked.
+        self._stamp = self._ahead = 0
+        self._shape = _NO_SHAPE
 
     def drain(self) -> Iterable[tuple[Matched, int]]:
         """Give every match since the last call, with how often it came."""
@@ -88,46 +92,61 @@ class LineJudge:
         if len(self._known) + len(self._bare) + len(self._records) > _REMEMBERED:
             self._known, self._bare, self._records = {}, {}, {}
 
-    def take(self, buffer: bytearray, start: int, end: int, pieces: Pieces, *, is_patient: bool) -> int:
+    def take(self, buffer: Buffer, start: int, end: int, pieces: Pieces, *, is_patient: bool) -> int:
         """
         Judge the lines of `buffer[start:end]`, which ends after a newline or with the last line there will ever be.
 
         What stands before *start* is context. Returns where the first line begins that has to wait for its next one;
         that never happens unless *is_patient*.
         """
-        done = self._join(buffer, start, end, pieces) if pieces else start
-        with memoryview(buffer) as view:
-            with view[done:end] as searched:
-                hits = self._search(searched)
-            if self._reads_docker:
-                hits = _with_long_lines(hits, buffer, done, end)
-            base = done
-            for _, at, _ in hits:
-                if base + at < done:
-                    continue
-                first = buffer.rfind(b"\n", done, base + at) + 1 or done
-                last = buffer.find(b"\n", base + at, end)
+        done = base = self._join(buffer, start, end, pieces) if pieces else start
+        first, last, tail, is_stamped = start, -1, b"", False
+        for hit in self._hits(buffer, base, end):
+            at = base + hit[1]
+            if at < done:
+                continue
+            tally = None
+            if at > last:  # in a line that was not looked at yet
+                first = buffer.rfind(b"\n", done, at) + 1 or done
+                last = buffer.find(b"\n", at, end)
                 if last < 0:
                     last = end
-                stamp = STAMP.match(buffer, first, last)
-                tail = bytes(view[stamp.end() if stamp is not None else first : last])
-                tally = (self._known if stamp is not None else self._bare).get(tail)
-                if tally is None:
-                    place = _Place(buffer, first, last + 1, end, None, is_patient)
-                    tally = self._look(tail, place, pieces, stamped=stamp is not None)
+                is_alike = buffer[first : first + self._ahead].translate(_DIGITS) == self._shape
+                stamp = self._stamp if is_alike else self._find_stamp(buffer, first, last)
+                is_stamped = stamp > 0
+                tail = bytes(buffer[first + stamp : last])
+                tally = (self._known if is_stamped else self._bare).get(tail)
+            if tally is None:
+                if not self._filter.confirms(hit, buffer, at, (first, last)):
+                    continue
+                place = _Place(buffer, first, last + 1, end, None, is_patient)
+                tally = self._look(tail, place, pieces, stamped=is_stamped)
                 if tally is None:
                     return first
-                done = last + 1
-                if tally is not _NOTHING:
-                    self._count(tally)
-                if pieces:
-                    done = self._join(buffer, done, end, pieces)
+            done = last + 1
+            if not tally.count:
+                self._touched.append(tally)
+            tally.count += 1
+            if pieces:
+                done = self._join(buffer, done, end, pieces)
         return end
 
-    def _count(self, tally: Tally) -> None:
-        if not tally.count:
-            self._touched.append(tally)
-        tally.count += 1
+    def _hits(self, buffer: Buffer, start: int, end: int) -> list[Hit]:
+        with memoryview(buffer) as view, view[start:end] as searched:
+            hits = self._filter.search(searched)
+        return _with_long_lines(hits, buffer, start, end) if self._reads_docker else hits
+
+    def _find_stamp(self, buffer: Buffer, first: int, last: int) -> int:
+        """The length of the time that a line begins with; 0 where it begins with none."""
+        found = STAMP.match(buffer, first, last)
+        if found is None:
+            return 0
+        length = found.end() - first
+        # Two more bytes tell that it ends there, unless they are the sign of an offset, which goes on.
+        shape = bytes(buffer[first : first + length + 2]).translate(_DIGITS)
+        if len(shape) == length + 2 and not set(b"+-") & set(shape[length:]):
+            self._stamp, self._ahead, self._shape = length, len(shape), shape
+        return length
 
     # --- one line ---
 
@@ -220,7 +239,7 @@ class LineJudge:
 
     # --- records that a container runtime cut ---
 
-    def _join(self, buffer: bytearray, start: int, end: int, pieces: Pieces) -> int:
+    def _join(self, buffer: Buffer, start: int, end: int, pieces: Pieces) -> int:
         """Take line by line until no record is incomplete; returns where that was."""
         at = start
         while pieces and at < end:
@@ -231,19 +250,26 @@ class LineJudge:
             place = _Place(buffer, at, last + 1, end, None, is_patient=False)
             stamp = STAMP.match(line)
             tally = self._look(line[stamp.end() :] if stamp else line, place, pieces, stamped=stamp is not None)
-            if tally is not None and tally is not _NOTHING:
-                self._count(tally)
+            if tally is not None:
+                if not tally.count:
+                    self._touched.append(tally)
+                tally.count += 1
             at = min(last + 1, end)
         return at
 
 
-def _with_long_lines(hits: list[Hit], buffer: bytearray, start: int, end: int) -> list[Hit]:
-    """*hits*, and one for every window without a newline: docker cuts long lines, and a literal with them."""
-    long = [
-        (-1, at - start, at - start)
-        for at in range(start, end - _WINDOW, _WINDOW)
-        if buffer.find(b"\n", at, at + _WINDOW) < 0
-    ]
+def _with_long_lines(hits: list[Hit], buffer: Buffer, start: int, end: int) -> list[Hit]:
+    """*hits*, and one for each line that docker may have cut, and a literal with it."""
+    long: list[Hit] = []
+    at = start  # always where a line begins
+    while end - at >= formats.DOCKER_PIECE:
+        newline = buffer.rfind(b"\n", at, at + formats.DOCKER_PIECE)
+        if newline < 0:
+            long.append((-1, at - start, at - start))
+            newline = buffer.find(b"\n", at, end)
+            if newline < 0:
+                break
+        at = newline + 1
     return sorted([*hits, *long], key=lambda hit: hit[1]) if long else hits
 
 

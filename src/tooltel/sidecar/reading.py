@@ -68,6 +68,7 @@ class Reader:
         self._ledger = ledger
         self._judges = judges
         self._limits = limits
+        # One for all: a new one for each chunk would be new memory, which costs as much as all the rest.
         self._buffer = bytearray(MARK + limits.chunk)
         self._lines = self._bytes = 0  # of the read that is going on
         self._count_lines: Callable[[memoryview], int] = make_counter()
@@ -87,7 +88,7 @@ class Reader:
         try:
             while end is End.MORE and left > 0:
                 before = log.offset
-                end = self._step(log, self._buffer, self._limits.chunk, final=final, now=now)
+                end = self._step(log, self._buffer, final=final, now=now)
                 left -= max(1, log.offset - before)
         finally:
             self._ledger.count(signals.SIDECAR_LINES, log.source, amount=self._lines)
@@ -105,11 +106,12 @@ class Reader:
         log.scanned += len(more)
         return True
 
-    def _step(self, log: LogFile, buffer: bytearray, wanted: int, *, final: bool, now: float) -> End:
-        """One chunk of at most *wanted* bytes."""
+    def _step(self, log: LogFile, buffer: bytearray, *, final: bool, now: float) -> End:
+        """One chunk of at most as many bytes as *buffer* has beside the context."""
         context = min(log.offset, MARK)
-        end = self._fill(log, buffer, context, wanted)
-        if end is None or not self._is_same(log, buffer, context):
+        wanted = len(buffer) - MARK
+        end = self._fill(log, buffer, context + wanted, log.offset - context)
+        if not self._is_same(log, bytes(buffer[: min(context, end)])):
             return End.REPLACED
         if end == context:
             return End.REACHED
@@ -119,25 +121,25 @@ class Reader:
         last = buffer.rfind(b"\n", context, end) + 1
         return self._judge(log, chunk, last) if last else self._unfinished(log, chunk)
 
-    def _fill(self, log: LogFile, buffer: bytearray, context: int, size: int) -> int | None:
-        """Read the context and up to *size* bytes after it; None where not even the context is there."""
+    def _fill(self, log: LogFile, buffer: bytearray, size: int, offset: int) -> int:
+        """Read *size* bytes from *offset* on; returns how many there are."""
         end = 0
         with memoryview(buffer) as view:
-            while end < context + size:
-                with view[end : context + size] as rest:
-                    got = self._disk.read_into(log.descriptor, rest, log.offset - context + end)
+            while end < size:
+                with view[end:size] as rest:
+                    got = self._disk.read_into(log.descriptor, rest, offset + end)
                 if not got:
                     break
                 end += got
-        return end if end >= context else None
+        return end
 
-    def _is_same(self, log: LogFile, buffer: bytearray, context: int) -> bool:
-        """Whether the file still is the one that was read up to `offset`."""
+    def _is_same(self, log: LogFile, before: bytes) -> bool:
+        """Whether the file still is the one that was read up to `offset`, *before* which these bytes stand now."""
         if not log.offset:
             return True
-        if not log.is_marked_by(bytes(buffer[:context])):
+        if len(before) < min(log.offset, MARK) or not log.is_marked_by(before):
             return False
-        head = self._disk.read(log.descriptor, HEAD, 0)
+        head = self._disk.read_whole(log.descriptor, HEAD, 0)
         if not log.is_headed_by(head):
             return False
         log.head_bytes = head
@@ -176,7 +178,7 @@ class Reader:
             return self._skip(log, chunk)
         if size == chunk.wanted and size <= self._limits.line:
             longest = self._limits.line + 1
-            return self._step(log, bytearray(chunk.begin + longest), longest, final=chunk.final, now=chunk.now)
+            return self._step(log, bytearray(MARK + longest), final=chunk.final, now=chunk.now)
         if not chunk.final:
             log.scanned = log.offset + size
             return End.REACHED
