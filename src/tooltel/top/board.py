@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltel.text import clean
-from tooltel.top.cells import Laid, columns_of, gap, is_idle, lay_out, marked, seconds
+from tooltel.top.cells import Laid, columns_of, is_idle, join, lay_out, marked, seconds
 from tooltel.top.rows import By, Row, Sort, filter_rows, make_rows, sort_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tooltel.top.looks import Firing, Look
 
@@ -54,11 +54,11 @@ class Board:
 
     def heading(self, laid: Sequence[Laid]) -> str:
         """The line of headings."""
-        return gap().join(each.title() for each in laid).rstrip()
+        return join((each.title() for each in laid), laid)
 
     def line(self, row: Row, laid: Sequence[Laid]) -> str:
         """The line of one *row*."""
-        return gap().join(each.text(row) for each in laid).rstrip()
+        return join((each.text(row) for each in laid), laid)
 
     def as_json(self, title: str, *, at: float) -> dict[str, Any]:
         """All of it for a script: names as they are, numbers unrounded, null where nothing is known."""
@@ -81,22 +81,21 @@ class Board:
         return f"since its start {length} ago" if self.look.since_start else f"last {length}"
 
     def _shown(self) -> str:
+        shown = _number(self.rows, self.order.by)
         noun = f"{self.order.by}{'' if self.total == 1 else 's'}"
-        return (
-            f"{self.total:,} {noun}" if len(self.rows) == self.total else f"{len(self.rows):,} of {self.total:,} {noun}"
-        )
+        return f"{self.total:,} {noun}" if shown == self.total else f"{shown:,} of {self.total:,} {noun}"
 
 
 def make_board(look: Look, order: Order) -> Board:
     """The board of a *look*."""
     rows = make_rows(look, order.by)
     shown = sort_rows(filter_rows(rows, order.wanted), order.sort, reverse=order.reverse)
-    return Board(look, order, tuple(shown[: order.limit]), _number(rows))
+    return Board(look, order, tuple(shown[: order.limit]), _number(rows, order.by))
 
 
-def _number(rows: Iterable[Row]) -> int:
-    """How many tools or owners have a row: calls that reached no tool are none."""
-    return sum(bool(row.tool or row.tools) for row in rows)
+def _number(rows: Sequence[Row], by: By) -> int:
+    """How many tools or owners have a row: a name that is no tool is none."""
+    return len(rows) if by is By.OWNER else sum(row.tools > 0 for row in rows)
 
 
 def tone(row: Row) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,7 +20,7 @@ OTHER_TOOLS: Final = "(other tools)"
 NARROW: Final = 100  # columns of a terminal: below, headings are short and alerts are counted by severity
 _NAME: Final = 128  # characters of a name
 _LEAST_NAME: Final = 8
-_GAP: Final = 2
+_FAIR = (20, 10)  # cells of the first name and of the others, from which on both give way alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,13 @@ def alerts(row: Row) -> str:
 
 
 def severities(row: Row) -> str:
-    """How many alerts fire, by severity."""
+    """How many alerts fire with the worst severity, and how many beside them."""
     found = Counter(clean(each.severity or "alert", limit=16) for each in row.firing)
-    return " ".join(f"{number} {severity}" for severity, number in found.items()) or NOTHING
+    if not found:
+        return NOTHING
+    worst, number = next(iter(found.items()))  # alerts come with the worst first
+    others = found.total() - number
+    return f"{number} {worst} +{others}" if others else f"{number} {worst}"
 
 
 _TOOL: Final = Column(Sort.NAME, "TOOL", name, right=False)
@@ -157,11 +161,12 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int | None) -
     if width is None:
         return laid
     for dispensable in (None, *_DISPENSABLE):
-        laid = [each for each in laid if dispensable is None or each.column.cell is not dispensable.cell]
+        if dispensable is not None:
+            laid = [laid[0], *(each for each in laid[1:] if each.column.cell is not dispensable.cell)]
         if _total(laid) <= width:
             return laid
         least = sum(min(each.width, _LEAST_NAME) if not each.column.right else each.width for each in laid)
-        if least + _GAP * (len(laid) - 1) <= width or len(laid) <= 2:
+        if least + _gap(laid) * (len(laid) - 1) <= width or len(laid) <= 2:
             break
     return _squeezed(laid, _total(laid) - width)
 
@@ -174,9 +179,13 @@ def fit(text: str, width: int, right: bool) -> str:  # noqa: FBT001 - one of two
     return " " * (width - length) + text if right else text + " " * (width - length)
 
 
-def gap() -> str:
-    """What stands between two columns."""
-    return " " * _GAP
+def join(cells: Iterable[str], laid: Sequence[Laid]) -> str:
+    """One line of *cells*, with room between them."""
+    return (" " * _gap(laid)).join(cells).rstrip()
+
+
+def _gap(laid: Sequence[Laid]) -> int:
+    return 1 if laid and laid[0].is_short else 2
 
 
 def _natural(column: Column, rows: Sequence[Row], *, narrow: bool) -> Laid:
@@ -187,21 +196,21 @@ def _natural(column: Column, rows: Sequence[Row], *, narrow: bool) -> Laid:
 
 
 def _total(laid: Sequence[Laid]) -> int:
-    return sum(each.width for each in laid) + _GAP * max(len(laid) - 1, 0)
+    return sum(each.width for each in laid) + _gap(laid) * max(len(laid) - 1, 0)
 
 
 def _squeezed(laid: Sequence[Laid], over: int) -> list[Laid]:
-    """The columns with *over* cells fewer: the widest name gives first, and none below what can still be read."""
+    """The columns with *over* cells fewer: names give way, the longest first, and none below what can be read."""
     widths = [each.width for each in laid]
-    flexible = [place for place, each in enumerate(laid) if not each.column.right]
-    while over > 0 and (wide := [place for place in flexible if widths[place] > _LEAST_NAME]):
-        place = max(wide, key=lambda place: widths[place])
-        others = [widths[other] for other in wide if other != place and widths[other] < widths[place]]
-        step = max(1, min(over, widths[place] - max([_LEAST_NAME, *others])))
-        widths[place] -= step
-        over -= step
-    if over > 0 and flexible:
-        widths[flexible[0]] = max(1, widths[flexible[0]] - over)
+    names = [place for place, each in enumerate(laid) if not each.column.right]
+    for _ in range(over):
+        wide = [place for place in names if widths[place] > _LEAST_NAME]
+        if not wide:
+            break
+        widths[max(wide, key=lambda place: widths[place] - _FAIR[place > 0])] -= 1
+    if names:
+        rest = sum(widths) - (sum(each.width for each in laid) - over)
+        widths[names[0]] = max(1, widths[names[0]] - max(rest, 0))
     return [Laid(each.column, each.heading, width, each.is_short) for each, width in zip(laid, widths, strict=True)]
 
 

@@ -75,7 +75,7 @@ class TopApp(App[int]):
         """The headline, the table, the filter, a line about the chosen row, and the keys."""
         yield Static(id="head", markup=False)
         yield DataTable(id="table", cursor_type="row")
-        yield Input(id="filter", placeholder="part of a tool's, an owner's or an alert's name", compact=True)
+        yield Input(id="filter", placeholder="part of a tool's, an owner's or an alert's name")
         yield Static(id="detail", markup=False)
         yield Footer(compact=True)
 
