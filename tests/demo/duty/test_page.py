@@ -95,6 +95,11 @@ def test_notices_stand_under_their_owner_who_is_paged_now_first() -> None:
     assert "<title>(1) Who was told" in page
 
 
+def test_a_page_stands_before_an_owners_tickets_however_late_they_come() -> None:
+    page = page_of([notice(alert="Later", severity="ticket"), notice(alert="Paged")], 100)
+    assert page.index("Paged") < page.index("Later")
+
+
 def test_what_is_over_is_told_apart_from_what_fires() -> None:
     page = page_of([notice(alert="Ended", is_firing=False), notice(alert="Burning")], 100)
     assert page.index("Burning") < page.index("Ended")

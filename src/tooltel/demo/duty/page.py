@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from tooltel.artifacts.defaults import PAGE, TICKET
+from tooltel.artifacts.routes.receivers import WATCHDOG
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tooltel.demo.duty.rota import Notice
 
 SECONDS_TO_RELOAD: Final = 5
-WATCHDOG: Final = "watchdog"  # the receiver of the dead-man's switch: it concerns nobody as long as it is heard
 NOBODY: Final = "nobody"
 
 _STYLE: Final = """
@@ -49,7 +51,7 @@ POLICY: Final = (
 
 def page_of(notices: Sequence[Notice], now: float) -> str:
     """The whole page at Unix time *now*; *notices* come latest first."""
-    told = [each for each in notices if each.receiver != WATCHDOG]
+    told = [each for each in notices if each.receiver != WATCHDOG]  # which concerns nobody as long as it is heard
     heard = max((each.at for each in notices if each.receiver == WATCHDOG), default=None)
     sections = "\n".join(_section(owner, told, now) for owner in _owners(told))
     return f"""<!doctype html>
@@ -73,13 +75,17 @@ def _owners(notices: Iterable[Notice]) -> list[str]:
     """Owners by name, those who are being paged first."""
     worst: dict[str, int] = {}
     for each in notices:
-        rank = 0 if each.is_firing and each.severity == "page" else 1
+        rank = 0 if _is_paging(each) else 1
         worst[each.owner] = min(rank, worst.get(each.owner, rank))
     return sorted(worst, key=lambda owner: (worst[owner], owner))
 
 
+def _is_paging(notice: Notice) -> bool:
+    return notice.is_firing and notice.severity == PAGE
+
+
 def _title(notices: Iterable[Notice]) -> str:
-    pages = sum(each.is_firing and each.severity == "page" for each in notices)
+    pages = sum(map(_is_paging, notices))
     return f"({pages}) Who was told" if pages else "Who was told"
 
 
@@ -91,7 +97,7 @@ def _switch(heard: float | None, now: float) -> str:
 
 def _section(owner: str, notices: Iterable[Notice], now: float) -> str:
     theirs = [each for each in notices if each.owner == owner]
-    firing = [each for each in theirs if each.is_firing]
+    firing = sorted((each for each in theirs if each.is_firing), key=lambda each: not _is_paging(each))
     over = [each for each in theirs if not each.is_firing]
     said = f"{len(firing)} firing, {len(over)} over"
     articles = "\n".join(_article(each, now) for each in (*firing, *over))
@@ -99,7 +105,7 @@ def _section(owner: str, notices: Iterable[Notice], now: float) -> str:
 
 
 def _article(notice: Notice, now: float) -> str:
-    kind = notice.severity if notice.severity in ("page", "ticket") else "info"
+    kind = notice.severity if notice.severity in (PAGE, TICKET) else "info"
     state = "" if notice.is_firing else " over"
     tag = escape(notice.severity) or "no severity"
     at = datetime.fromtimestamp(notice.at, UTC)

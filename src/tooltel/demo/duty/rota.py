@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from tooltel.artifacts.routes.config import ALERTNAME, OWNER, SEVERITY
 from tooltel.text import clean
 
 MOST_NOTICES: Final = 500  # kept; the oldest word is forgotten first
@@ -21,7 +22,7 @@ URL: Final = 2000  # characters of an address; a longer one is none
 FIRING, RESOLVED = "firing", "resolved"
 
 # Shown in places of their own, or by everything around them.
-_ELSEWHERE: Final = frozenset({"alertname", "owner", "severity"})
+_ELSEWHERE: Final = frozenset({ALERTNAME, OWNER, SEVERITY})
 _MOST_LABELS: Final = 12
 
 
@@ -103,9 +104,9 @@ def _notice(receiver: str, alert: Mapping[str, Any], at: float) -> Notice:
     }
     return Notice(
         receiver=receiver,
-        alert=clean(labels.get("alertname", ""), limit=LINE),
-        owner=clean(labels.get("owner", ""), limit=LINE),
-        severity=clean(labels.get("severity", ""), limit=LINE),
+        alert=clean(labels.get(ALERTNAME, ""), limit=LINE),
+        owner=clean(labels.get(OWNER, ""), limit=LINE),
+        severity=clean(labels.get(SEVERITY, ""), limit=LINE),
         is_firing=alert.get("status") != RESOLVED,
         summary=clean(notes.get("summary", ""), limit=LINE),
         description=clean(notes.get("description", ""), limit=PARAGRAPH),
