@@ -79,7 +79,6 @@ def listens() -> dict[str, set[int]]:
     collector = config("collector/config.yaml")
     tempo = config("tempo/tempo.yaml")
     receivers = collector["receivers"]["otlp"]["protocols"].values()
-    (reader,) = collector["service"]["telemetry"]["metrics"]["readers"]
     return {
         "agent": {_option("agent", "--port")},
         "pager": {_option("pager", "--port")},
@@ -89,7 +88,6 @@ def listens() -> dict[str, set[int]]:
         "collector": {
             *(host_port(each["endpoint"]) for each in receivers),
             host_port(collector["extensions"]["health_check"]["endpoint"]),
-            reader["pull"]["exporter"]["prometheus"]["port"],
         },
         "tempo": {
             tempo["server"]["http_listen_port"],
