@@ -398,7 +398,7 @@ class Call:
             else:
                 outcome = _new(Outcome, (
                     _OK, self.tool, self.session.origin, seconds, None, "", None, self.parent, self.call_id, (), None,
-                    None, None, None, None, self.span, self.mark, True, False, None,
+                    None, None, None, None, self.span, self.mark, True, self.borrowed, None,
                 ))  # fmt: skip
                 for component, record in services.fan_out.plain:
                     try:

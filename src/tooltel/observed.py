@@ -93,8 +93,8 @@ class Observed(Call):
 
     def finish(self, result: R) -> R:
         """The framework got *result* from the tool: it is judged by its shape, and given back untouched."""
-        if self._absorbed is None and self.is_open and not self.borrowed:
-            return super().finish(result)  # the short way, which also ends the span
+        if self._absorbed is None and self.is_open:
+            return super().finish(result)  # the short way
         self.leave()
         self.returned(result)
         self.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -336,8 +337,9 @@ class Tooltel:
         a rejection may be told. Never raises.
         """
         try:
-            properties = schema.get("properties") if isinstance(schema, Mapping) else None
-            if isinstance(properties, Mapping) and not self.settings.disabled:
+            # dict first: an abstract class asks longer, and this is asked at every call of a framework's.
+            properties = schema.get("properties") if isinstance(schema, (dict, Mapping)) else None
+            if isinstance(properties, (dict, Mapping)) and not self.settings.disabled:
                 alias = self._catalog.aliases.get(name)
                 tool = alias.tool if alias else name
                 if not properties.keys() <= self._metrics.fields.get(tool, _NONE):  # nearly always known already
@@ -393,9 +395,9 @@ class Tooltel:
                 self.events.emit("warning", event, **facts)
             if session.offered != noted.names:
                 session.offered = noted.names
-                self.events.emit(
-                    "info", Event.TOOLS_OFFERED, **{self._keys[signals.PROFILE]: profile}, tools=noted.names
-                )
+                if self.events.is_enabled(logging.INFO):  # a long list, for every new conversation
+                    facts = {self._keys[signals.PROFILE]: profile, signals.KEY_TOOLS: noted.names}
+                    self.events.emit("info", Event.TOOLS_OFFERED, **facts)
             failure = noted.failure
         except Exception as error:  # noqa: BLE001 - called inside the host's model loop
             failure = error

@@ -62,7 +62,7 @@ class Spans:
             if call.arguments is not None:
                 more[signals.CALL_ARGUMENTS] = call.arguments
             if call.call_id is not None:
-                more[signals.TOOL_CALL_ID] = clean(call.call_id)
+                more[signals.TOOL_CALL_ID] = call.call_id  # cleaned when the call was made
         if call.span is not None:  # a framework's own span: tag it, never make a second
             if call.span.is_recording():
                 call.span.set_attributes(attributes)
@@ -80,7 +80,8 @@ class Spans:
             try:
                 span.set_attribute(signals.OUTCOME, _OK)
             finally:
-                span.end()
+                if not call.borrowed:
+                    span.end()
 
     def settled(self, outcome: Outcome) -> None:
         """Set the outcome, and end the span. A drop gets its span here, as it has no life."""

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from tooltel import signals
 from tooltel.call import entered
+from tooltel.declarations.forms import as_data
 
 if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
@@ -26,15 +27,16 @@ _ID_PREFIX: Final = "adk-"
 
 
 class _Last(NamedTuple):
-    """What an agent was sent last, and in which run."""
+    """What an agent was sent last, and in which run; `forms` is that as data, which is compared in no time."""
 
     run: str
     sent: list[FunctionDeclaration]
     names: list[str | None]
+    forms: list[Any]
     schemas: Mapping[str | None, Mapping[str, Any]]
 
 
-_NOTHING: Final = _Last("", [], [], {})
+_NOTHING: Final = _Last("", [], [], [], {})
 
 
 class Sent:
@@ -58,14 +60,17 @@ class Sent:
         is_known = names == last.names and (run == last.run or list(map(vars, sent)) == list(map(vars, last.sent)))
         if is_known and (not sent or (run == last.run and session.offered is not None)):
             return
-        schemas = last.schemas if is_known else {each.name: _schema(each) for each in sent}
-        self._last[agent] = _Last(run, sent, names, schemas)
+        if is_known:
+            forms, schemas = last.forms, last.schemas
+        else:
+            forms, schemas = [as_data(each) for each in sent], {each.name: _schema(each) for each in sent}
+        self._last[agent] = _Last(run, sent, names, forms, schemas)
         if len(self._last) > _AGENTS:
             del self._last[next(iter(self._last))]
         if is_known and session.offered is not None:
             return
         with entered(session):
-            self.tel.declared(session.asked_profile or signals.NO_PROFILE, sent)
+            self.tel.declared(session.asked_profile or signals.NO_PROFILE, forms)
         if session.offered is None:  # with telemetry switched off, redirection still has to know
             session.offered = tuple(name or "" for name in names)
 

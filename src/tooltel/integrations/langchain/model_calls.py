@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages import AIMessage, ToolMessage
@@ -50,7 +51,7 @@ class ModelCalls:
     def names_of(self, tools: Sequence[Any]) -> frozenset[str]:
         """The names of *tools* without those that are a provider's own; remembered, as they are mostly the same."""
         known = self._tools
-        if len(known) != len(tools) or any(new is not old for new, old in zip(tools, known, strict=True)):
+        if len(known) != len(tools) or not all(map(is_, tools, known)):
             found = {tool.name: tool for tool in tools if isinstance(tool, BaseTool)}
             self._tool_calls.tools = {**self._tool_calls.tools, **found}
             self._tools, self._names = tuple(tools), frozenset(found)

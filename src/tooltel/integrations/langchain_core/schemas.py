@@ -23,10 +23,8 @@ _visible: Final[WeakKeyDictionary[type, Any]] = WeakKeyDictionary()
 def published(tool: BaseTool) -> Mapping[str, Any] | None:
     """The JSON Schema that the model is shown for the arguments of *tool*; None where there is no class to ask."""
     schema = tool.args_schema
-    if isinstance(schema, Mapping):  # the tool came with JSON Schema, as from an MCP server
-        return schema
     if not isinstance(schema, type):
-        return None
+        return schema if isinstance(schema, Mapping) else None  # JSON Schema, as of a tool from an MCP server
     found = _published.get(schema)
     if found is None:
         shown = _shown(tool, schema)
