@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tooltel.match.patterns import Pattern
     from tooltel.signals import Status
 
 SIGNATURE_LIMIT: Final = 2048  # characters of a record that a user's own pattern is tried on
@@ -42,10 +43,10 @@ class Rule:
     framework: str
     moment: Status
     literal: bytes
-    pattern: re.Pattern[str]
+    pattern: Pattern | re.Pattern[str]
     loggers: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
-    second: re.Pattern[str] | None = None
+    second: Pattern | re.Pattern[str] | None = None
     needs: Needs = Needs.NOTHING
     is_partial: bool = False
     is_unlisted: bool = False
@@ -77,7 +78,11 @@ class Rule:
         if self.needs is Needs.BARE:
             return logger is None and level is None
         if logger is not None:
-            return not self.loggers or any(is_logger(logger, wanted) for wanted in self.loggers)
+            if not self.loggers or any(is_logger(logger, wanted) for wanted in self.loggers):
+                return True
+            # A file's name, as some formats have it, is no logger: then the text must decide.
+            is_file = logger.endswith(".py") and not any(wanted.endswith(".py") for wanted in self.loggers)
+            return is_file and self.needs is Needs.NOTHING
         if self.needs is Needs.LOGGER:
             return False
         return self.needs is not Needs.LEVEL or level is not None or framework == self.framework

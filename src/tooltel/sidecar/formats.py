@@ -8,18 +8,15 @@ fields, a stack trace or a quoted message count for nothing.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from tooltel.match import Record
-
-_fast_loads: Callable[[bytes], Any]
-try:
-    from orjson import loads as _fast_loads
-except ImportError:  # the standard library's gives the same, slower
-    _fast_loads = json.loads
+from tooltel.match.patterns import Pattern
 
 DOCKER_PIECE: Final = 16 * 1024  # bytes: docker cuts longer lines, and only those
 _ANSI: Final = re.compile(rb"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
@@ -90,10 +87,19 @@ def unwrap_docker(fields: Mapping[str, Any], length: int) -> Piece | None:
     return Piece(f"docker {stream}"[:32], text.rstrip("\r\n").encode("utf-8", "surrogatepass"), is_whole)
 
 
+@cache
+def _decoder() -> Callable[[bytes], Any]:
+    try:
+        from orjson import loads  # late, as most logs are text
+    except ImportError:  # the standard library's gives the same, slower
+        return json.loads
+    return loads
+
+
 def read_json(line: bytes) -> dict[str, Any] | None:
     """The object that *line* is; None where it is none."""
     try:
-        found = _fast_loads(line)
+        found = _decoder()(line)
     except (ValueError, RecursionError):
         # What one decoder refuses (a lone surrogate, NaN) another takes: who is installed must not matter.
         found = _read_leniently(line)
@@ -182,12 +188,13 @@ _WORD: Final = (
     "CONFIG|WRN|INF|DBG|SCHWERWIEGEND|\u8b66\u544a|\u91cd\u5927|\u4e25\u91cd|\u60c5\u5831|\u4fe1\u606f"
 )
 _LV: Final = f"(?P<level>{_WORD})"
-_LG: Final = r"(?P<logger>[A-Za-z_$][\w$./-]*)"
+# A class of exceptions before a colon is how an exception is written, and no logger.
+_LG: Final = r"(?P<logger>(?![\w$./-]*(?:Error|Exception)\b(?!\.))[A-Za-z_$][\w$./-]*)"
 _MSG: Final = r"(?P<message>.*)"
 _BRACKETS: Final = r"(?:\[[^\]]*\]\s+)*"
 _NESTED: Final = r"(?:\s+\[[^\]]*\])?"
 _LAYOUTS: Final = tuple(
-    re.compile(pattern, re.DOTALL)
+    Pattern(pattern, re.DOTALL)
     for pattern in (
         # logback, log4j, Spring Boot: [thread] LEVEL pid --- [thread] logger [context] - message
         rf"(?:\d+\s+)?{_BRACKETS}{_LV}\s+(?:\d+\s+---\s+)?{_BRACKETS}{_LG}(?::\d+)?{_NESTED}(?:\s+(?:--?|:)|:)\s+{_MSG}",
@@ -203,19 +210,20 @@ _LAYOUTS: Final = tuple(
         rf"{_LV}:?\s+{_MSG}",  # uvicorn, rich, and java.util.logging's second line
     )
 )
-# structlog's console pads the event, then come [logger] and key=value.
-_STRUCTLOG: Final = re.compile(
-    rf"\[\s*(?P<level>{_WORD})\s*\]\s+(?P<message>.*?)(?:\s+\[(?P<logger>[\w.]+)\])?(?:\s+[\w.]+=.*)?$",
-    re.DOTALL | re.IGNORECASE,
-)
-_KLOG: Final = re.compile(
+# structlog's console: [level], the event, padded, [logger], key=value. Each is found by itself: one pattern for all of
+# it would try every way to share out the spaces.
+_STRUCTLOG: Final = Pattern(rf"\[\s*(?P<level>{_WORD})\s*\]\s+", re.IGNORECASE)
+_STRUCTLOG_LOGGER: Final = Pattern(r"\s\[(?P<logger>[\w.-]+)\](?=\s+[\w.]+=|\s*\Z)")
+_STRUCTLOG_VALUES: Final = Pattern(r"\s(?=[\w.]+=)")
+_KLOG: Final = Pattern(
     r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ (?P<logger>\S+:\d+)\] (?P<message>.*)", re.DOTALL
 )
-_LOGFMT: Final = re.compile(r'(?:^|\s)(?P<key>[\w.]+)=(?P<value>"(?:\\.|[^"\\])*"|\S*)')
-_JUL: Final = re.compile(
-    r"(?:\S{2,12} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s?\S{0,4}|[\d-]+T?\S* ?\S*) (?P<logger>[\w.$]+) \S+$"
+_LOGFMT: Final = re.compile(r"""(?:^|\s)(?P<key>[\w.]+)=(?P<value>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S*)""")
+_LOGFMT_BEGIN: Final = Pattern(r"[\w.@]+=")
+_JUL: Final = Pattern(
+    r"(?:\S{2,12} \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d\s?\S{0,4}|\d\S*(?: \S+)?) (?P<logger>[\w.$]+) \S+$"
 )
-_LEVEL_ONLY: Final = re.compile(rf"(?:{_WORD}): ")
+_LEVEL_ONLY: Final = Pattern(rf"(?:{_WORD}): ")
 
 
 def record_of_text(tail: str, *, stamped: bool) -> Record:
@@ -226,36 +234,61 @@ def record_of_text(tail: str, *, stamped: bool) -> Record:
     """
     text = tail.lstrip(" \t]|-") if stamped else tail
     if text.startswith("["):
-        for pattern in (_LAYOUTS[0], _LAYOUTS[5], _STRUCTLOG, _LAYOUTS[7]):
+        for pattern in (_LAYOUTS[0], _LAYOUTS[5]):
             if found := pattern.fullmatch(text):
                 return _record(found)
+        if found := _STRUCTLOG.match(text):
+            return _record_of_structlog(text[found.end() :], found["level"])
     for pattern in _LAYOUTS:
         if found := pattern.fullmatch(text):
             return _record(found)
     if found := _KLOG.fullmatch(text):
         return _record(found)
-    if "msg=" in text and (record := _record_of_logfmt(text)):
+    if _LOGFMT_BEGIN.match(text) and (record := _record_of_logfmt(text)):
         return record
     return Record(text, None, None)
 
 
 def _record(found: re.Match[str]) -> Record:
     named = found.groupdict()
-    message: str = named["message"]
+    return Record(trimmed(named["message"]), named.get("logger"), level_named(named["level"]))
+
+
+def _record_of_structlog(rest: str, level: str) -> Record:
+    found = _STRUCTLOG_LOGGER.search(rest)
+    logger = found["logger"] if found else None
+    if found is None:
+        found = _STRUCTLOG_VALUES.search(rest)
+    return Record(trimmed(rest[: found.start()] if found else rest), logger, level_named(level))
+
+
+def trimmed(message: str) -> str:
+    """*message* without what pads it at its end; a colon keeps its space, as the name after it may be empty."""
     bare = message.rstrip()
-    if bare[-1:] == ":" and len(bare) < len(message):
-        bare += " "  # what comes after it is empty, as a name may be
-    return Record(bare, named.get("logger"), level_named(named["level"]))
+    return f"{bare} " if bare[-1:] == ":" and len(bare) < len(message) else bare
 
 
 def _record_of_logfmt(text: str) -> Record | None:
     fields = {found["key"]: found["value"] for found in _LOGFMT.finditer(text)}
-    if "msg" not in fields:
+    message = next((fields[key] for key in ("event", "msg", "message") if key in fields), None)
+    if message is None:
         return None
-    message = fields["msg"]
-    if message.startswith('"'):
-        message = str(_read_leniently(message.encode("utf-8", "surrogatepass")) or message.strip('"'))
-    return Record(message, fields.get("logger"), level_named(fields.get("level", "")))
+    level = fields.get("level", fields.get("severity", ""))
+    logger = fields.get("logger", fields.get("name"))
+    return Record(_unquoted(message), _unquoted(logger) if logger else None, level_named(_unquoted(level)))
+
+
+def _unquoted(value: str) -> str:
+    """A value of logfmt, or of structlog's key=value, which are Python's own literals."""
+    if value[:1] not in ('"', "'"):
+        return value
+    read = _read_leniently(value.encode("utf-8", "surrogatepass")) if value[0] == '"' else None
+    if read is None:
+        try:
+            read = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            read = value[1:-1]
+    return str(read)
 
 
 def needs_line_before(tail: str, *, stamped: bool) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from tooltel.match import Record
 from tooltel.sidecar import formats
 from tooltel.sidecar.formats import STAMP, Piece
+from tooltel.sidecar.headers import readings
 from tooltel.sidecar.prefilter import ESCAPES, Buffer, Hit, Prefilter
 from tooltel.signals import SkipCause
 
@@ -223,15 +224,23 @@ class LineJudge:
         is_alone = not formats.needs_line_before(text, stamped=stamped)
         if not is_alone:
             record = formats.with_line_before(record, _before(place))
-        tally = self._verdict(record)
+        others = list(readings(text)) if record.logger is None else []
+        # A line with a header is none of those that a rule wants bare.
+        records = [record, *others] if record.level is not None or not others else others
+        tally = self._first_verdict(records)
         if tally is _NOTHING and any(literal in tail for literal in self._second):
             following, is_complete = _following(place)
             if not following and not is_complete and place.is_patient:
                 return None
-            return self._verdict(record._replace(following=following)) if following else tally
+            if following:
+                tally = self._first_verdict([each._replace(following=following) for each in records])
+            return tally
         if is_alone and len(tail) <= _REMEMBERED_BYTES:
             (self._known if stamped else self._bare)[tail] = tally
         return tally
+
+    def _first_verdict(self, records: Iterable[Record]) -> Tally:
+        return next((found for each in records if (found := self._verdict(each)) is not _NOTHING), _NOTHING)
 
     def _verdict(self, record: Record) -> Tally:
         matched = self._judge.judge(record)
