@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tooltel import signals
 from tooltel.catalog import Missing, Tool
+from tooltel.match.patterns import Pattern
 from tooltel.match.rules import SIGNATURE_LIMIT
 from tooltel.outcome import MAX_FAULTS, Fault, Origin, Outcome, Rejection
 from tooltel.signals import Reason, RejectionKind, RejectionSource, Status
@@ -25,9 +26,9 @@ _LOGGERS: Final = 1024  # remembered; a file may hold any number of made-up ones
 # A formatter's header inside the message: only looked for where the logger is known to be the framework's own.
 _LEVEL: Final = r"\b(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|SEVERE|CRITICAL|FATAL)\b"
 _HEADERS: Final = (
-    re.compile(rf"[^\n]{{0,120}}?{_LEVEL}\W{{1,12}}"),  # 12:00:00 ERROR   message
-    re.compile(rf"[^\n]{{0,200}}\n{_LEVEL}: "),  # java.util.logging: the level stands on a line of its own
-    re.compile(rf"[^\n]{{0,120}}?{_LEVEL}[^\n']{{1,160}}?(?: - |: )"),  # 12:00:00 ERROR [thread] logger - message
+    Pattern(rf"[^\n]{{0,120}}?{_LEVEL}\W{{1,12}}"),  # 12:00:00 ERROR   message
+    Pattern(rf"[^\n]{{0,200}}\n{_LEVEL}: "),  # java.util.logging: the level stands on a line of its own
+    Pattern(rf"[^\n]{{0,120}}?{_LEVEL}[^\n']{{1,160}}?(?: - |: )"),  # 12:00:00 ERROR [thread] logger - message
 )
 _QUOTED: Final = re.compile(r"['\"]([^'\"]{1,128})['\"]")
 _ERROR_TYPES: Final = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 import tomli
 
+from tooltel.match.patterns import Pattern
 from tooltel.match.rules import Needs, Rule
 from tooltel.signals import Status
 
@@ -31,7 +32,6 @@ FRAMEWORKS: Final = (
     "strands-agents",
     "vercel-ai",
 )
-_PART: Final = resources.files(__package__) / "frameworks"
 
 
 @cache
@@ -48,7 +48,11 @@ def known_writers() -> tuple[str, ...]:
 
 @cache
 def _read(framework: str) -> Mapping[str, Any]:
-    return tomli.loads((_PART / f"{framework}.toml").read_text(encoding="utf-8"))
+    # importlib.resources would take longer to import than all of the tables to read.
+    data = pkgutil.get_data(__name__, f"frameworks/{framework}.toml")
+    if data is None:
+        raise FileNotFoundError(f"the signatures of {framework} are not installed: install tooltel again")
+    return tomli.loads(data.decode("utf-8"))
 
 
 def _rule(framework: str, entry: Mapping[str, Any]) -> Rule:
@@ -58,10 +62,10 @@ def _rule(framework: str, entry: Mapping[str, Any]) -> Rule:
         framework=framework,
         moment=Status(entry["moment"]),
         literal=entry["literal"].encode("ascii"),
-        pattern=re.compile(entry["pattern"], re.DOTALL),
+        pattern=Pattern(entry["pattern"], re.DOTALL),
         loggers=tuple(entry.get("loggers", ())),
         levels=tuple(entry.get("levels", ())),
-        second=re.compile(second, re.DOTALL) if second is not None else None,
+        second=Pattern(second, re.DOTALL) if second is not None else None,
         needs=Needs(entry.get("needs", Needs.NOTHING)),
         is_partial=entry.get("is_partial", False),
         is_unlisted=entry.get("is_unlisted", False),

@@ -211,12 +211,7 @@ class LineJudge:
         return next((each for each in told if each is not _NOTHING), _NOTHING)
 
     def _remembered(self, record: Record) -> Tally:
-        tally = self._records.get(record)
-        if tally is None:
-            tally = self._verdict(record)
-            if len(record.message) <= _REMEMBERED_BYTES:
-                self._records[record] = tally
-        return tally
+        return self._verdict(record)
 
     def _text(self, tail: bytes, place: _Place, *, stamped: bool) -> Tally | None:
         text = formats.decode(tail)
@@ -243,8 +238,13 @@ class LineJudge:
         return next((found for each in records if (found := self._verdict(each)) is not _NOTHING), _NOTHING)
 
     def _verdict(self, record: Record) -> Tally:
-        matched = self._judge.judge(record)
-        return Tally(matched) if matched is not None else _NOTHING
+        tally = self._records.get(record)
+        if tally is None:
+            matched = self._judge.judge(record)
+            tally = Tally(matched) if matched is not None else _NOTHING
+            if len(record.message) <= _REMEMBERED_BYTES and not record.following:
+                self._records[record] = tally
+        return tally
 
     # --- records that a container runtime cut ---
 

@@ -23,9 +23,6 @@ ESCAPES: Final = tuple(
 )
 
 
-_PIECE: Final = 64 * 1024  # bytes
-
-
 class Prefilter:
     """
     The search for *literals* (by parts of them) and for the strings *also* (whole).
@@ -107,9 +104,9 @@ def _plain_search(wanted: list[bytes]) -> Search:
     return search
 
 
-def make_counter() -> Callable[[Any], int]:
+def make_counter() -> Callable[[memoryview], int]:
     """
-    Make what counts the newlines of a buffer.
+    Make what counts the newlines of a view. It may overwrite what it has counted.
 
     Up to Python 3.12 `bytes.count` looks at one byte at a time and costs as much as all the rest; `stringzilla` does
     it at the speed of memory: every newline becomes a one, every other byte a zero, and then they are summed.
@@ -120,12 +117,12 @@ def make_counter() -> Callable[[Any], int]:
         return _count_newlines
     ones = bytes(byte == ord("\n") for byte in range(256))
 
-    def count(view: Any) -> int:
-        # By pieces, as what is translated has to be put somewhere.
-        return sum(bytesum(translate(view[at : at + _PIECE], ones)) for at in range(0, len(view), _PIECE))
+    def count(view: memoryview) -> int:
+        translate(view, ones, inplace=True)
+        return int(bytesum(view))
 
     return count
 
 
-def _count_newlines(view: Any) -> int:
+def _count_newlines(view: memoryview) -> int:
     return bytes(view).count(b"\n")

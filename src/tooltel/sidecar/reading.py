@@ -34,7 +34,7 @@ class Limits:
     next has its turn; `patience` is waited for the second line of a record, `quiet` before a rotated file is done.
     """
 
-    chunk: int = 256 * 1024
+    chunk: int = 512 * 1024
     line: int = 1024 * 1024
     turn: int = 16 * 1024 * 1024
     patience: float = 1.0
@@ -201,12 +201,10 @@ class Reader:
         return End.MORE
 
     def _advance(self, log: LogFile, chunk: _Chunk, to: int) -> None:
-        """Everything before *to* has been judged: move on, and take the new fingerprints."""
+        """Everything before *to* has been judged: move on, and take the new fingerprints. The chunk is used up."""
         buffer, begin = chunk.buffer, chunk.begin
         if to == begin:
             return
-        with memoryview(buffer) as view, view[begin:to] as taken:
-            lines = self._count_lines(taken)
         log.offset += to - begin
         log.scanned = 0
         if log.head.length < HEAD:
@@ -214,5 +212,6 @@ class Reader:
             log.head_bytes = begun[:HEAD]
             log.head = fingerprint(log.head_bytes)
         log.mark_bytes = bytes(buffer[max(0, to - MARK) : to])
-        self._lines += lines
+        with memoryview(buffer) as view, view[begin:to] as taken:
+            self._lines += self._count_lines(taken)  # last, as it may overwrite them
         self._bytes += to - begin
