@@ -11,11 +11,13 @@ import pytest
 from tools.reference import sentences
 from tools.reference.__main__ import main
 from tools.reference.alerts import live_alerts
+from tools.reference.frameworks import END, START, readme_block, with_block
 from tools.reference.pages import FOLDER, RUNBOOKS, render
 from tooltel import signals
 from tooltel.artifacts.option_values import ALERT_OPTIONS, OPTIONS
 from tooltel.catalog.shapes import FIELDS
 from tooltel.cli.app import VERBS
+from tooltel.integrations.compatibility import ROWS as MOMENTS
 from tooltel.loading.tables import SETTINGS
 from tooltel.settings import ROWS
 from tooltel.signals import Event, State
@@ -76,6 +78,43 @@ def test_every_verb_is_there(pages: Mapping[str, str]) -> None:
     assert re.findall(r"^## tooltel (\w+)", pages["cli"], re.MULTILINE) == list(VERBS)
 
 
+def test_every_moment_in_every_framework_is_there_with_its_versions(pages: Mapping[str, str]) -> None:
+    sections = dict(part.split("\n", 1) for part in pages["frameworks"].split("\n## ")[1:])
+    assert list(sections) == list(dict.fromkeys(row.framework for row in MOMENTS))
+    for row in MOMENTS:
+        seen = "yes" if row.seen else "**no**"
+        assert f"| {row.moment} | {seen} | {row.how or row.why_not} |" in sections[row.framework]
+        assert all(version in sections[row.framework] for version in row.versions)
+
+
+def test_the_readmes_table_is_as_rendered() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert with_block(readme, readme_block()) == readme, "run make render, and commit what it wrote"
+
+
+def test_the_readmes_table_says_of_every_framework_what_is_not_seen_and_why() -> None:
+    block = readme_block()
+    reasons = dict(re.findall(r"^(\d+)\. (.+)\.$", block, re.MULTILINE))
+    rows = {line.split(" | ")[0].lstrip("| "): line for line in block.splitlines() if line.startswith("| ")}
+    for framework in {row.framework for row in MOMENTS}:
+        mine = [row for row in MOMENTS if row.framework == framework]
+        told = re.findall(r"(?:\| |; )((?:[^;|])+?) \((\d+)\)", rows[framework])
+        unseen = [(row.moment.value, row.why_not) for row in mine if not row.seen]
+        assert [(moment, reasons[number]) for moment, number in told] == unseen
+        assert f"| {sum(row.seen for row in mine)} |" in rows[framework]
+        assert ", ".join(mine[0].versions) in rows[framework]
+
+
+def test_the_rest_of_the_readme_is_left_as_it_is() -> None:
+    assert with_block(f"a\n{START}\nold\n{END}\nb\n", f"{START}\nnew\n{END}") == f"a\n{START}\nnew\n{END}\nb\n"
+
+
+@pytest.mark.parametrize("readme", ["", START, f"{START}{END}{START}{END}"])
+def test_a_readme_without_a_place_for_the_table_is_an_error(readme: str) -> None:
+    with pytest.raises(ValueError, match="once each"):
+        with_block(readme, readme_block())
+
+
 def test_no_sentence_is_about_something_that_is_gone() -> None:
     assert set(sentences.ATTRIBUTES) == set(signals.ATTRIBUTES)
     assert {*sentences.EVENTS, *sentences.WAITING_EVENTS} == set(Event)
@@ -109,6 +148,9 @@ def test_a_stale_page_and_one_too_many_are_found_and_mended(tmp_path: Path, caps
     folder.mkdir(parents=True)
     for path in (ROOT / RUNBOOKS).glob("*.md"):
         (folder / path.name).write_text(path.read_text("utf-8"), "utf-8")
+    (tmp_path / "README.md").write_text(f"{START}{END}", "utf-8")
+    assert main(["--check"], tmp_path) == 1
+    assert "README.md: not as rendered" in capsys.readouterr().out
     assert main([], tmp_path) == 0
     assert main(["--check"], tmp_path) == 0
     metrics, extra = tmp_path / FOLDER / "metrics.md", tmp_path / FOLDER / "colors.md"

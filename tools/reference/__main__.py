@@ -1,4 +1,4 @@
-"""Write docs/reference/, or with --check say what is not as rendered and exit with 1."""
+"""Write docs/reference/ and the README's table of frameworks, or with --check say what is stale and exit with 1."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.reference.frameworks import readme_block, with_block
 from tools.reference.markdown import MARK
 from tools.reference.pages import FOLDER, RUNBOOKS, render
 
 ROOT = Path(__file__).resolve().parents[2]
+README = "README.md"
 
 
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     runbooks = {path.name: path.read_text("utf-8") for path in (root / RUNBOOKS).glob("*.md")}
     pages = render(runbooks)
+    if (readme := _read(root / README)) is not None:
+        pages[README] = with_block(readme, readme_block())
     stale = [path for path, text in pages.items() if _read(root / path) != text]
     gone = [path for path in sorted((root / FOLDER).glob("*.md")) if _is_left_over(path, root, pages)]
     if "--check" in arguments:

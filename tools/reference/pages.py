@@ -10,6 +10,7 @@ from tools.reference import sentences
 from tools.reference.alerts import alerts_page
 from tools.reference.catalog import catalog_page
 from tools.reference.commands import commands_page
+from tools.reference.frameworks import frameworks_page
 from tools.reference.markdown import code, codes, page, table
 from tooltel import signals
 from tooltel.settings import PREFIX, ROWS
@@ -135,4 +136,5 @@ _PAGES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType({
     "settings": settings_page,
     "catalog": catalog_page,
     "cli": commands_page,
+    "frameworks": frameworks_page,
 })  # fmt: skip

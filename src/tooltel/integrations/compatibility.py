@@ -93,7 +93,7 @@ ADK: Final = _rows(
         Moment.EMPTY: "as an unknown name, with the reason `empty`",
         Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
         Moment.HOSTILE: "as an unknown name; cleaned and cut in logs, cut on spans, never a label",
-        Moment.COERCED: Unseen(f"ADK hands the string on {_RUNS_ANYWAY}with {_VALIDATION}, and it converts the string"),
+        Moment.COERCED: Unseen(f"ADK hands the string on {_RUNS_ANYWAY}{_VALIDATION}, and it converts the string"),
         Moment.MISTYPED: Unseen(f"ADK hands the value on {_RUNS_ANYWAY}{_VALIDATION}, and then the rejection is seen"),
         Moment.MISSING: "after_tool_callback: ADK's own answer in the tool's place, recognized by its words",
         Moment.EXTRA: Unseen(f"ADK drops the argument in silence {_RUNS_ANYWAY}no setting tells of it"),
