@@ -6,6 +6,7 @@ import os
 import pty
 import select
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -52,8 +53,15 @@ class Site:
     url: str = ""
 
 
+class _Quiet(ThreadingHTTPServer):
+    """One whose clients may go, or speak another protocol, without a word of it on standard error."""
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing."""
+
+
 @contextmanager
-def serving(site: Site) -> Iterator[Site]:
+def serving(site: Site, *, tls: ssl.SSLContext | None = None) -> Iterator[Site]:
     """Serve *site* on a free port of loopback until left."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -74,9 +82,11 @@ def serving(site: Site) -> Iterator[Site]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _Quiet(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        site.url = f"http://127.0.0.1:{server.server_port}"
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        site.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:

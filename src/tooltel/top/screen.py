@@ -14,7 +14,7 @@ from textual.worker import Worker, WorkerState
 from tooltel.errors import NoMetricsError
 from tooltel.text import clean
 from tooltel.top.board import Board, make_board, tone
-from tooltel.top.cells import NO_SUCH_TOOL, alerts, count, name, owner
+from tooltel.top.cells import NO_SUCH_TOOL, alerts, count, fit, name, owner
 from tooltel.top.rows import By, Row, Sort
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class TopApp(App[int]):
         self.paused = False
         self.fault: BaseException | None = None
         self._problem = ""
+        self._width = 0  # cells of the terminal
         self._rows: dict[str, Row] = {}
 
     # --- life ----------------------------------------------------------------------------------------
@@ -81,12 +82,14 @@ class TopApp(App[int]):
 
     def on_mount(self) -> None:
         """Show the first look, and take the next ones."""
+        self._width = self.size.width
         self._table.focus()
         self._draw()
         self.set_interval(self._interval, self.look_again)
 
-    def on_resize(self, _event: Resize) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Lay the columns out anew."""
+        self._width = event.size.width
         self._draw()
 
     def look_again(self) -> Worker[Look] | None:
@@ -181,7 +184,8 @@ class TopApp(App[int]):
     def _draw(self) -> None:
         board = make_board(self._look, self.order)
         self.query_one("#head", Static).update(self._headline(board))
-        chosen = self._chosen()
+        # Who has moved down to a row wants to keep an eye on it; who has not, on whatever is on top.
+        chosen = self._chosen() if self._table.cursor_row > 0 else ""
         self._fill(board)
         if chosen in self._rows:
             self._table.move_cursor(row=self._table.get_row_index(chosen))
@@ -189,18 +193,21 @@ class TopApp(App[int]):
 
     def _headline(self, board: Board) -> Text:
         if self._problem:
-            return Text(self._problem, style="bold red", no_wrap=True, overflow="ellipsis")
+            return Text(self._cut(self._problem), style="bold red")
         state = "PAUSED · " if self.paused else ""
-        return Text(state + board.headline(self._source.title), no_wrap=True, overflow="ellipsis")
+        return Text(self._cut(state + board.headline(self._source.title)))
+
+    def _cut(self, line: str) -> str:
+        return fit(line, max(self._width - 2, 1), right=False)
 
     def _fill(self, board: Board) -> None:
         # One cell a row, laid out by us: with eight of them, a thousand rows take a quarter of a second to draw
         # a row take.
         table = self._table
-        laid = board.lay_out(max(self.size.width - _SCROLLBAR - 2, 1), mark=True)
+        laid = board.lay_out(max(self._width - _SCROLLBAR - 2, 1), mark=True)
         top = table.scroll_offset.y
         table.clear(columns=True)
-        table.add_column(Text(board.heading(laid)), width=max(self.size.width - _SCROLLBAR - 2, 1))
+        table.add_column(Text(board.heading(laid)), width=max(self._width - _SCROLLBAR - 2, 1))
         self._rows = {}
         for row in board.rows:
             key = f"{row.owner}\0{row.tool}"
@@ -215,7 +222,7 @@ class TopApp(App[int]):
         return str(table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value)
 
     def _tell(self, row: Row | None) -> None:
-        self.query_one("#detail", Static).update(Text(describe(row), no_wrap=True, overflow="ellipsis") if row else "")
+        self.query_one("#detail", Static).update(Text(self._cut(describe(row))) if row else "")
 
 
 def describe(row: Row) -> str:
