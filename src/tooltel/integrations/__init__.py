@@ -18,7 +18,7 @@ def require(module: str, *, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name.partition(".")[0]):
-            raise
+        if error.name is None or module.partition(".")[0] != error.name.partition(".")[0]:
+            raise  # the framework is here, and something that it needs itself is not
         purpose = f"tooltel.integrations.{extra.replace('-', '_')}"
-        raise MissingExtraError(module.partition(".")[0], extra=extra, purpose=purpose) from None
+        raise MissingExtraError(module, extra=extra, purpose=purpose) from None
