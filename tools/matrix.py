@@ -4,8 +4,8 @@
 (`adk`). Each lives in .matrix/ENV, made by uv from the package indexes that pip is configured with, holds the project
 in place with that framework's extra alone, and is kept until what it must hold changes. Two run at a time.
 
-Exit codes: 0 when all passed, 1 when one did not (its output is shown, and stays in .matrix/ENV.log), 2 when
-there is no such environment.
+Exit codes: 0 when all passed, 1 when one did not or could not be made, also at a second attempt (its output is shown,
+and stays in .matrix/ENV.log), 2 when there is no such environment.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ MATRIX = ROOT / ".matrix"
 SIDE_BY_SIDE = 2
 FINDING = Lock()  # uv looks itself up through sysconfig, whose first look-up two threads must not share
 SHOWN_LINES = 60  # of the output of an environment that failed
+ATTEMPTS = 2  # to make an environment: a download may fail
+BETWEEN_ATTEMPTS = 5.0  # seconds
 TESTING = (
     "pytest>=8.3",
     "pytest-randomly>=3.16",
@@ -105,7 +107,7 @@ ENVIRONMENTS = (
 
 
 class Result(NamedTuple):
-    """What became of one environment."""
+    """What became of one environment: what its tests said in the end, or that there was no environment."""
 
     environment: Environment
     passed: bool
@@ -142,6 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_all(chosen: Sequence[Environment]) -> int:
     results: list[Result] = []
+    started = time.monotonic()
     width = max(len(environment.name) for environment in chosen)
     index = pip_configuration()
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
@@ -155,9 +158,15 @@ def _run_all(chosen: Sequence[Environment]) -> int:
             if not result.passed:
                 tail = result.log.read_text(encoding="utf-8", errors="replace").splitlines()[-SHOWN_LINES:]
                 print(*(f"    {line}" for line in tail), f"    (all of it: {result.log})", sep="\n", flush=True)
-    passed = sum(result.passed for result in results)
-    print(f"matrix: {passed} passed, {len(results) - passed} failed")
-    return 0 if passed == len(results) else 1
+    print(summary(results, time.monotonic() - started))
+    return 0 if all(result.passed for result in results) else 1
+
+
+def summary(results: Sequence[Result], seconds: float) -> str:
+    """The last line: how many passed, which did not and why, and how long all took."""
+    failed = [f"{result.environment.name} ({result.said or 'see its log'})" for result in results if not result.passed]
+    told = f"; failed: {', '.join(sorted(failed))}" if failed else ""
+    return f"matrix: {len(results) - len(failed)} of {len(results)} passed in {seconds / 60:.1f} min{told}"
 
 
 def _run(environment: Environment, index: Mapping[str, str]) -> Result:
@@ -166,10 +175,11 @@ def _run(environment: Environment, index: Mapping[str, str]) -> Result:
     log = MATRIX / f"{environment.name}.log"
     MATRIX.mkdir(exist_ok=True)
     with log.open("wb") as output:
-        passed = _prepare(environment, folder, index, output) and _test(environment, folder, output)
+        made = _prepare(environment, folder, index, output)
+        passed = made and _test(environment, folder, output)
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     said = next((line.strip("= ") for line in reversed(lines) if re.search(r"\d+ (passed|failed|error)", line)), "")
-    return Result(environment, passed, time.monotonic() - started, said, log)
+    return Result(environment, passed, time.monotonic() - started, said if made else "could not be made", log)
 
 
 def _prepare(environment: Environment, folder: Path, index: Mapping[str, str], output: BinaryIO) -> bool:
@@ -182,10 +192,15 @@ def _prepare(environment: Environment, folder: Path, index: Mapping[str, str], o
     uv = _uv()
     making = [uv, "venv", "--quiet", "--clear", "--python", environment.python or sys.executable, str(folder)]
     installing = [uv, "pip", "install", "--quiet", "--python", str(python), *_requirements(environment)]
-    if not all(_succeeds(command, {**index, **os.environ}, output) for command in (making, installing)):
-        return False
-    stamp.write_text(wanted, encoding="utf-8")
-    return True
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            output.write(b"matrix: once more\n")
+            output.flush()
+            time.sleep(BETWEEN_ATTEMPTS)
+        if all(_succeeds(command, {**index, **os.environ}, output) for command in (making, installing)):
+            stamp.write_text(wanted, encoding="utf-8")
+            return True
+    return False
 
 
 def _test(environment: Environment, folder: Path, output: BinaryIO) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from tools import matrix
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -57,3 +57,67 @@ def test_pips_indexes_become_uvs_and_the_environment_wins_over_the_files() -> No
         "UV_INDEX": "https://one.example/simple https://two.example/simple",
         "UV_DEFAULT_INDEX": "https://install.example/simple",
     }
+
+
+# --- environments that cannot be made, or fail ---
+
+FLAKY_UV = """#!/bin/sh
+case "$1" in
+venv) for folder; do :; done; mkdir -p "$folder/bin"; printf '#!/bin/sh\\nexec {python} "$@"\\n' > "$folder/bin/python"
+      chmod +x "$folder/bin/python" ;;
+pip) echo x >> {tries}; [ "$(wc -l < {tries})" -gt {failures} ] || {{ echo "error: connection reset"; exit 1; }} ;;
+esac
+"""
+
+
+@pytest.fixture
+def one_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], Path]:
+    """A matrix of one environment with a single test, made by a uv whose first *failures* downloads fail."""
+
+    def made(test: str, failures: int) -> Path:
+        tests, uv, tries = tmp_path / "tests", tmp_path / "uv", tmp_path / "tries"
+        tests.mkdir()
+        (tests / "test_it.py").write_text(f"def test_it():\n    {test}\n", "utf-8")
+        uv.write_text(FLAKY_UV.format(python=sys.executable, tries=tries, failures=failures), "utf-8")
+        uv.chmod(0o755)
+        monkeypatch.setattr(matrix, "ENVIRONMENTS", (matrix.Environment("it-newest", "adk", (), str(tests)),))
+        monkeypatch.setattr(matrix, "MATRIX", tmp_path / "matrix")
+        monkeypatch.setattr(matrix, "BETWEEN_ATTEMPTS", 0.0)
+        monkeypatch.setattr(matrix, "_uv", lambda: str(uv))
+        return tries
+
+    return made
+
+
+@pytest.mark.slow  # each starts an interpreter and runs pytest in it
+def test_a_download_that_fails_once_is_tried_once_more(
+    one_environment: Callable[[str, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tries = one_environment("pass", 1)
+    assert matrix.main([]) == 0
+    assert len(tries.read_text("utf-8").splitlines()) == 2
+    assert "matrix: 1 of 1 passed in " in capsys.readouterr().out
+    assert matrix.main([]) == 0
+    assert len(tries.read_text("utf-8").splitlines()) == 2, "what was made is kept"
+
+
+@pytest.mark.slow
+def test_an_environment_that_cannot_be_made_fails_with_what_was_said(
+    one_environment: Callable[[str, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one_environment("pass", 2)
+    assert matrix.main([]) == 1
+    said = capsys.readouterr().out
+    assert "error: connection reset" in said
+    assert said.splitlines()[-1].endswith("; failed: it-newest (could not be made)")
+
+
+@pytest.mark.slow
+def test_a_failing_test_fails_the_matrix_and_is_named_in_the_last_line(
+    one_environment: Callable[[str, int], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one_environment("assert 1 == 2", 0)
+    assert matrix.main([]) == 1
+    said = capsys.readouterr().out
+    assert "assert 1 == 2" in said
+    assert "; failed: it-newest (1 failed in " in said.splitlines()[-1]
