@@ -16,18 +16,30 @@ from promql_parser import parse as parse_promql
 
 from tests.docs.pages import PAGES, README, ROOT, Block, named_files, read_blocks, run, whole_catalog
 from tests.docs.test_links import name_of
+from tooltel.cli import main
 from tooltel.cli.app import VERBS, app
 
 SNIPPETS = [(page, block) for page in PAGES for block in read_blocks(page)]
 LANGUAGES = {"sh", "toml", "python", "yaml", "promql", "text", "json", "ini"}
+
+
+def commands_of(page: Path) -> list[str]:
+    """Every shell command of *page*, in order."""
+    return [command for block in read_blocks(page) for command in block.commands]
+
+
+def is_harmless(command: str) -> bool:
+    """Whether *command* is quick, and without any effect beyond the folder that it runs in."""
+    return command.startswith(("tooltel check", "tooltel render"))
+
+
 COMMANDS = [
     pytest.param(page, command, id=f"{name_of(page)}: {command}"[:80])
     for page in PAGES
-    for block in read_blocks(page)
-    for command in block.commands
+    for command in commands_of(page)
 ]
-# Quick, and without any effect beyond the folder that they run in.
-HARMLESS = ("tooltel check", "tooltel render")
+# The README's are run in the order of its story, by a test of its own.
+WITH_HARMLESS = [page for page in PAGES if page != README and any(map(is_harmless, commands_of(page)))]
 EXAMPLE_TESTS = sorted((ROOT / "tests" / "integrations").rglob("test_example.py"))
 WITH_PYTHON = [page for page in PAGES if any(block.language == "python" for block in read_blocks(page))]
 
@@ -49,13 +61,14 @@ def test_its_language_is_one_that_is_tested(page: Path, block: Block) -> None:
 
 @snippets("toml")
 def test_a_catalog_or_a_part_of_one_has_no_problem(
-    page: Path, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, block: Block, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "tools.toml"
     path.write_text(whole_catalog(block.text), "utf-8")
-    done = run(f"{sys.executable} -m tooltel check --strict --format json tools.toml", tmp_path)
-    report = json.loads(done.stdout)
+    main(["check", "--strict", "--format", "json", str(path)])
+    report = json.loads(capsys.readouterr().out)
     assert [f"{each['path']}: {each['what']}" for each in report["problems"]] == []
+    assert report["tools"]
 
 
 @snippets("yaml")
@@ -88,13 +101,14 @@ def test_lines_that_need_a_framework_stand_in_the_example_that_is_run_with_it(pa
     assert source.is_relative_to(ROOT / "src") or any(source.name in test.read_text("utf-8") for test in EXAMPLE_TESTS)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != README], ids=name_of)
-def test_harmless_commands_of_a_page_succeed_in_their_order(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", WITH_HARMLESS, ids=name_of)
+def test_harmless_commands_of_a_page_succeed_in_their_order(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     put_files(page, tmp_path)
-    for command in (command for block in read_blocks(page) for command in block.commands):
-        if command.startswith(HARMLESS):
-            done = run(command, tmp_path)
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
+    monkeypatch.chdir(tmp_path)
+    for command in filter(is_harmless, commands_of(page)):
+        assert main(shlex.split(command)[1:]) == 0, (command, capsys.readouterr())
 
 
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
@@ -165,7 +179,9 @@ PROGRAMS = {
     # These are run by tests/readme, with real servers.
     **dict.fromkeys(("promtool", "amtool", "prometheus", "alertmanager"), take_anything),
     # And these are not ours.
-    **dict.fromkeys((".", "cd", "mkdir", "kill", "git", "jq", "grep", "journalctl", "kubectl"), take_anything),
+    **dict.fromkeys(
+        (".", "export", "cd", "mkdir", "kill", "git", "jq", "grep", "journalctl", "kubectl"), take_anything
+    ),
 }
 
 

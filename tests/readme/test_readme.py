@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.servers import Servers
 
 # Run by other means: the installation is what runs this test, the demo has tests of its own, and `make test` is this.
-ELSEWHERE = ("python3 -m venv ", ". ", "pip install ", "cd ", "make test", "make demo")
+ELSEWHERE = ("python3 -m venv ", ". ", "pip install ", "export PATH=", "cd ", "make test", "make demo")
 SERVER_TOOLS = ("promtool", "amtool")
 BACKGROUND = " &"
 PORTS = ("9464", "9090", "9093", "9099")  # of /metrics, Prometheus, Alertmanager, the pager
