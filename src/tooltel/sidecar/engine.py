@@ -237,13 +237,14 @@ class Engine:
                 self._committed[series] = self.ledger.values[series]
 
     def run(self, waker: Waker) -> None:
-        """Turn until the waker says to stop, then commit once more."""
+        """Turn until the waker says to stop, then once more for what was written since, and commit."""
         pause = BUSY
         while True:
             more = self.turn()
             pause = BUSY if more or self._is_dirty else min(IDLE, pause * 2)
             if not waker.wait(0 if more else pause):
                 break
+        self.turn()
         self.finish()
 
     def run_once(self) -> None:
