@@ -18,7 +18,7 @@ from tooltel.cli.codes import epilog
 from tooltel.cli.formats import format_options
 from tooltel.cli.terminal import is_interactive, working
 from tooltel.errors import MissingExtraError, TooltelError
-from tooltel.top.asking import TIMEOUT, read_address
+from tooltel.top import asking
 from tooltel.top.board import Order, make_board, tone
 from tooltel.top.cells import seconds as stretch
 from tooltel.top.rows import By, Sort
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from tooltel.top.looks import Look
 
 URL: Final = "http://127.0.0.1:9464"  # where tel.serve, the sidecar and the demo listen by themselves
-INTERVAL: Final = 3.0  # seconds, as top has it
+INTERVAL: Final = "3s"  # as top has it
+TIMEOUT: Final = f"{asking.TIMEOUT:.0f}s"
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "page": {"fg": "red", "bold": True},
     "firing": {"fg": "yellow"},
@@ -53,22 +54,17 @@ Printed once, a page tells of all the time since its process began, unless --win
 """
 
 
-class Length(click.ParamType[float]):
-    """A length of time: `30s`, `5m`, `1h30m`, or a number of seconds. Becomes seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read *value*; what is no length of time, or none at all, fails."""
-        if isinstance(value, float):
-            return value
-        try:
-            length = float(promql.seconds(value)) if not value.isdecimal() else float(value)
-        except ValueError:
-            length = 0.0
-        if not 0 < length <= promql.SECONDS["y"]:
-            self.fail(f"{value!r} is no length of time such as 30s or 5m", param, ctx)
-        return length
+def _as_seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read a length of time: `30s`, `5m`, `1h30m`, or a number of seconds."""
+    if value is None:
+        return None
+    try:
+        length = float(value) if value.isdecimal() else float(promql.seconds(value))
+    except ValueError:
+        length = 0.0
+    if not 0 < length <= promql.SECONDS["y"]:
+        raise click.BadParameter(f"{value!r} is no length of time such as 30s or 5m", ctx, parameter)
+    return length
 
 
 @click.command(epilog=epilog("top", _EXAMPLES, _NOTES))
@@ -86,12 +82,22 @@ class Length(click.ParamType[float]):
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many rows.")
 @click.option("--once", is_flag=True, help="Print it and go; as it is where no terminal reads.")
 @format_options
-@click.option("--window", type=Length(), metavar="DURATION", help="Over how long to count, e.g. 30s or 1h.")
+@click.option("--window", callback=_as_seconds, metavar="DURATION", help="Over how long to count, e.g. 30s or 1h.")
 @click.option(
-    "--interval", type=Length(), default=INTERVAL, metavar="DURATION", help="How often to look. [default: 3s]"
+    "--interval",
+    callback=_as_seconds,
+    default=INTERVAL,
+    show_default=True,
+    metavar="DURATION",
+    help="How often to look.",
 )
 @click.option(
-    "--timeout", type=Length(), default=TIMEOUT, metavar="DURATION", help="How long an answer may take. [default: 5s]"
+    "--timeout",
+    callback=_as_seconds,
+    default=TIMEOUT,
+    show_default=True,
+    metavar="DURATION",
+    help="How long an answer may take.",
 )
 @click.option(
     "--token-file",
@@ -135,7 +141,7 @@ class Choices:
 def _watch(choices: Choices) -> int:
     token = _read_token(choices.token_file)
     live = choices.form == "text" and not choices.once and is_interactive()
-    title = read_address(choices.url, token=token).title
+    title = asking.read_address(choices.url, token=token).title
     with working(f"asking {title}"):
         source = find_source(choices.url, token=token, window=choices.window, timeout=choices.timeout)
         look = source.look()

@@ -78,7 +78,9 @@ class TopApp(App[int]):
         yield DataTable(id="table", cursor_type="row")
         yield Input(id="filter", placeholder="part of a tool's, an owner's or an alert's name")
         yield Static(id="detail", markup=False)
-        yield Footer(compact=True)
+        footer = Footer()
+        footer.compact = True
+        yield footer
 
     def on_mount(self) -> None:
         """Show the first look, and take the next ones."""
