@@ -91,6 +91,15 @@ ENVIRONMENTS = (
         ("langchain==1.5.2", "langgraph==1.2.24", "langchain-classic==1.0.8"),
         "tests/integrations/langchain",
     ),
+    Environment(
+        "openai-agents-oldest",
+        "openai-agents",
+        ("openai-agents==0.10.4", "openai==2.26.0"),
+        "tests/integrations/openai_agents",
+    ),
+    Environment(
+        "openai-agents-newest", "openai-agents", ("openai-agents==0.24.0",), "tests/integrations/openai_agents"
+    ),
     Environment("pydantic-ai-oldest", "pydantic-ai", ("pydantic-ai-slim==1.71.0",), "tests/integrations/pydantic_ai"),
     Environment("pydantic-ai-last-1", "pydantic-ai", ("pydantic-ai-slim==1.107.10",), "tests/integrations/pydantic_ai"),
     Environment("pydantic-ai-first-2", "pydantic-ai", ("pydantic-ai-slim==2.0.0",), "tests/integrations/pydantic_ai"),

@@ -237,6 +237,47 @@ ANTHROPIC: Final = _rows(
     },
 )
 
+_BY_SDK: Final = (
+    "the SDK's verdict, before it is made text for the model: a structural rejection, with the arguments that pydantic "
+    "names, or where the SDK hides its words (its default, later) those that do not match the schema"
+)
+_CONVERTS: Final = "nothing tells of it; the raw arguments are handed in, for the check against the schema"
+OPENAI_AGENTS: Final = _rows(
+    "openai-agents",
+    ("0.10.4", "0.24.0"),
+    {
+        Moment.CALL: "around what the tool's invoker runs: judged by the shape of the result",
+        Moment.UNKNOWN: "on_llm_end: the names in the answer, against the tools and handoffs of the turn; "
+        "calls beside one in the same answer never happen, unless the run is to go on",
+        Moment.EMPTY: "as an unknown name, with the reason `empty`",
+        Moment.NEAR_MISS: "as an unknown name; the log names the nearest tool",
+        Moment.HOSTILE: "as an unknown name; cleaned and cut in logs and on spans, never a label",
+        Moment.COERCED: Unseen(f"pydantic converts the string, and the tool runs: {_CONVERTS}"),
+        Moment.MISTYPED: _BY_SDK,
+        Moment.MISSING: _BY_SDK,
+        Moment.EXTRA: Unseen(f"pydantic drops the argument in silence, and the tool runs: {_CONVERTS}"),
+        Moment.WRONG_CASE: _BY_SDK,
+        Moment.NULL: _BY_SDK,
+        Moment.MALFORMED: "the SDK's verdict: a structural rejection that names no argument",
+        Moment.DOMAIN: "tooltel.Rejected raised by the tool, or a result with status and errors",
+        Moment.REFUSED: "tooltel.Refused, a result with status and policy, a tool's input guardrail (the policy is its "
+        "name), or an approval that a person denied (told when the model is asked next)",
+        Moment.CRASH: "the exception itself, whatever the SDK makes of it for the model",
+        Moment.TIMEOUT: "a TimeoutError of the tool's, or the SDK's own limit (`function_tool(timeout=...)`)",
+        Moment.CANCELLED: "the cancellation, in the task that runs the tool",
+        Moment.PARALLEL: "each call of an answer by itself, in a task of its own",
+        Moment.ALIAS: "a tool given a second time under its old name; the SDK has no place to redirect a call, "
+        "so that else an old name is a drop, told as a rename",
+        Moment.STREAM: "the same, with run_streamed",
+        Moment.DECLARATIONS: "on_llm_start: the tools and handoffs of the turn, those of MCP servers included",
+        Moment.SESSION: "run(): the id of the SDK's session or conversation; else the run's group_id, "
+        "or that of the block around the run",
+        Moment.AGENT: "the name of the agent that calls, after a handoff too; of an agent that is a tool, where "
+        "watch(agent).as_tool() made it one",
+        Moment.CALL_ID: "the id of the function call",
+    },
+)
+
 _NO_PROGRESS: Final = "a result comes whole, over streamable HTTP too; notifications of progress are no part of it"
 _NO_CALL_ID: Final = Unseen("MCP has no place for the model's call id; the ids of requests only number a connection's")
 _NOT_JSON: Final = Unseen("MCP takes arguments as data: whoever read the model's text has failed before")
@@ -293,7 +334,8 @@ MCP_CLIENT: Final = _rows(
         Moment.EXTRA: Unseen("the server drops the argument, and its answer does not say so; fastmcp's answers do"),
         Moment.WRONG_CASE: "the answer's words in the forms of the Python and TypeScript SDKs and of fastmcp",
         Moment.NULL: "the answer's words in the forms of the Python and TypeScript SDKs and of fastmcp",
-        Moment.MALFORMED: _NOT_JSON,
+        Moment.MALFORMED: "text that a host hands on unread is a structural rejection, before anything is sent; a host "
+        "that reads it has failed before",
         Moment.DOMAIN: Unseen(
             _AS_ANSWERED + "it is recorded as an error, unless structured content has status and errors"
         ),
@@ -351,6 +393,7 @@ ROWS: Final[tuple[Row, ...]] = (
     *ANTHROPIC,
     *LANGCHAIN,
     *LANGGRAPH,
+    *OPENAI_AGENTS,
     *MCP_SERVER,
     *MCP_CLIENT,
     *FASTMCP,

@@ -1,0 +1,129 @@
+"""
+What watching adds to a tool call of an openai-agents agent.
+
+Run it: `.matrix/openai-agents-newest/bin/python bench/integrations/openai_agents.py`. An agent with ten tools is asked
+for a turn of twenty calls, one after the other, with the SDK's own tracing going nowhere. What is measured is all that
+the plug-in does: the copies of the agent, the requests to the model, and the calls with a span for each, as the SDK
+makes none; those go to an exporter that does nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
+    sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
+
+from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_trace_processors
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from prometheus_client import CollectorRegistry
+
+from bench.integrations.pairs import Added, compare
+from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
+from tooltel.errors import Level
+from tooltel.integrations.openai_agents import TooltelAgents
+
+CALLS: Final = 20  # of one turn; each is a step of its own, as models mostly make them
+NAMES: Final = [f"order_lookup_{number}" for number in range(10)]
+
+
+class NoExport(SpanExporter):
+    """Takes spans and does nothing with them."""
+
+    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
+        """Report success."""
+        return SpanExportResult.SUCCESS
+
+
+class Scripted(Model):
+    """Asks for CALLS calls, one in each answer, and then says something."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    async def get_response(self, *args: Any, **options: Any) -> ModelResponse:  # noqa: ARG002 - the SDK's
+        """Answer by how many answers there were."""
+        if self.done == CALLS:
+            self.done = 0
+            text = ResponseOutputText(type="output_text", text="Done.", annotations=[])
+            said: Any = ResponseOutputMessage(
+                id="m", type="message", role="assistant", status="completed", content=[text]
+            )
+        else:
+            arguments = json.dumps({"order_id": self.done, "region": "x"})
+            said = ResponseFunctionToolCall(
+                type="function_call",
+                name=NAMES[self.done % len(NAMES)],
+                arguments=arguments,
+                call_id=f"call-{self.done}",
+            )
+            self.done += 1
+        return ModelResponse(output=[said], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        """Never asked for here."""
+        raise NotImplementedError
+
+
+def tools() -> list[Any]:
+    """Ten tools that do next to nothing, so that what surrounds them is what is seen."""
+    made = []
+    for name in NAMES:
+
+        async def order_lookup(order_id: int, region: str) -> dict[str, Any]:
+            """Look one order up by its number, with its lines and its state."""
+            return {"order_id": order_id, "region": region}
+
+        made.append(function_tool(order_lookup, name_override=name))
+    return made
+
+
+def conversation(run: Callable[..., Awaitable[Any]]) -> Callable[[], Awaitable[int]]:
+    """A run of one turn."""
+    agent = Agent(name="desk", model=Scripted(), tools=tools())
+
+    async def turn() -> int:
+        result = await run(agent, "Please.", max_turns=CALLS + 1)
+        assert result.final_output == "Done."
+        return CALLS
+
+    return turn
+
+
+def measure(rounds: int) -> Added:
+    """Time both, in turns."""
+    set_trace_processors([])
+    catalog = Catalog(
+        tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
+        profiles=[Profile("support", "orders")],
+        house=HouseRules(levels={"description": Level.OFF}),
+        open=True,
+    )
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(NoExport()))
+    with Tooltel(catalog, registry=CollectorRegistry(), tracer_provider=provider) as tel:
+        watched = TooltelAgents(tel, profile="support").run
+        return asyncio.run(compare(conversation(Runner.run), conversation(watched), rounds=rounds))
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100)
+    options = parser.parse_args()
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+    measure(options.rounds).print("openai-agents", version("openai-agents"))
+
+
+if __name__ == "__main__":
+    main()

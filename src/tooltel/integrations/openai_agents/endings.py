@@ -1,0 +1,50 @@
+"""How a call ended, as the exceptions tell it that openai-agents turns into text for the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from agents.exceptions import ModelBehaviorError
+from pydantic import ValidationError
+
+from tooltel.boundary import find_faults, read_arguments
+from tooltel.errors import MissingExtraError
+from tooltel.integrations.validation import faults_of
+from tooltel.outcome import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tooltel.observed import Observed
+
+# What the SDK says of arguments that do not fit, before the tool runs; the tool's name and perhaps more come after.
+_MISFIT: Final = "Invalid JSON input for tool "
+_NO_OBJECT: Final = (Fault("", "is no object", "object"),)
+
+
+def conclude_error(call: Observed, name: str, arguments: str, schema: Mapping[str, Any], error: BaseException) -> None:
+    """End *call* of tool *name* with what was raised in it."""
+    data, faults = read_arguments(arguments)
+    if isinstance(error, ModelBehaviorError) and _is_misfit(str(error), name):
+        call.reject(faults or _faults(data, schema, error.__cause__))
+    elif isinstance(error, TypeError) and not faults and not isinstance(data, dict):
+        call.reject(_NO_OBJECT)  # as early versions (0.10) unpack whatever the model wrote
+    else:
+        call.fail(error)
+
+
+def _is_misfit(said: str, name: str) -> bool:
+    return said == _MISFIT + name or said.startswith(f"{_MISFIT}{name}:")
+
+
+def _faults(data: object, schema: Mapping[str, Any], cause: BaseException | None) -> Sequence[Fault]:
+    """What is wrong with the arguments: as pydantic says, or else against the schema that the model was shown."""
+    if not isinstance(data, dict):
+        return _NO_OBJECT
+    if isinstance(cause, ValidationError):
+        return faults_of(cause)
+    # The SDK hides pydantic's words by default, as they hold what the model wrote (OPENAI_AGENTS_DONT_LOG_TOOL_DATA).
+    try:
+        return find_faults(data, schema)
+    except MissingExtraError:
+        return ()

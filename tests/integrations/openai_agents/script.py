@@ -1,0 +1,144 @@
+"""The conversation at the hotel's desk: every moment that there is, and what must be recorded of each."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tests.integrations.openai_agents.kit import Ask, Step
+from tooltel.integrations.compatibility import Moment
+
+
+class Turn(NamedTuple):
+    """What the guest's model does in one turn, and what must be recorded of it; `called_off` while the tool runs."""
+
+    moment: Moment
+    steps: tuple[Step, ...]
+    recorded: tuple[str, ...]
+    called_off: bool = False
+
+
+def lines(recorded: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in recorded.splitlines() if line.strip())
+
+
+def turn(moment: Moment, *asks: Ask, recorded: str = "", called_off: bool = False) -> Turn:
+    """One step with *asks* in parallel, then some text; *recorded* is a line for each thing."""
+    return Turn(moment, (list(asks), "All done."), lines(recorded), called_off)
+
+
+def unknown(moment: Moment, name: str, recorded: str = "drop unknown other") -> Turn:
+    return turn(moment, Ask(name, {"nights": 1}), recorded=recorded)
+
+
+def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
+    args = {"nights": 2, "kind": "single", "note": None, **changed}
+    return turn(moment, Ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+
+
+def rejected(*fields: str) -> str:
+    told = "\n".join(f"field book_room structural {field}" for field in fields)
+    return f"call book_room invalid_arguments\nrejected book_room structural framework\n{told}"
+
+
+TABLE_FOR_NINE = """
+    call book_table invalid_arguments
+    rejected book_table domain tool
+    field book_table domain size
+"""
+NO_BILL = """
+    call send_bill refused
+    refused send_bill bills
+"""
+CURFEW = "call send_bill refused\nrefused send_bill curfew"
+CONVERSATION: tuple[Turn, ...] = (
+    book(Moment.CALL),
+    book(Moment.CALL, note=...),
+    turn(Moment.CALL, Ask("find_rooms", {"kind": "single"}), recorded="call find_rooms ok"),
+    turn(Moment.CALL, Ask("call_taxi"), recorded="call call_taxi ok"),
+    turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok"),
+    turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok\nrepeated send_bill"),
+    turn(Moment.CALL, Ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
+    turn(
+        Moment.CALL,
+        Ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
+        recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
+    ),
+    Turn(
+        Moment.CALL,
+        ([Ask("find_rooms", {"kind": "single"})], [Ask("book_table", {"size": 2})], "All done."),
+        lines("call find_rooms ok\ncall book_table ok"),
+    ),
+    unknown(Moment.UNKNOWN, "get_wether"),
+    unknown(Moment.UNKNOWN, "drill"),
+    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
+    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
+    turn(Moment.UNKNOWN, Ask("drill"), Ask("drill"), recorded="drop unknown other\ndrop unknown other"),
+    unknown(Moment.EMPTY, "", "drop empty other"),
+    unknown(Moment.EMPTY, "  ", "drop empty other"),
+    unknown(Moment.NEAR_MISS, "book_rooms"),
+    unknown(Moment.NEAR_MISS, "Book_Room"),
+    unknown(Moment.NEAR_MISS, "book_room "),
+    unknown(Moment.NEAR_MISS, "functions.book_room"),
+    unknown(Moment.HOSTILE, "x" * 3_000),
+    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
+    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
+    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
+    unknown(Moment.HOSTILE, "Tool book_room not found in agent desk"),
+    book(Moment.COERCED, nights="10"),
+    book(Moment.MISTYPED, rejected("nights"), nights="ten"),
+    turn(Moment.MISTYPED, Ask("book_room", ["single", 2]), recorded=rejected("other")),
+    book(Moment.MISSING, rejected("nights"), nights=...),
+    book(Moment.MISSING, rejected("nights", "kind"), nights=..., kind=...),
+    book(Moment.EXTRA, colour="red"),
+    book(Moment.WRONG_CASE, rejected("kind"), kind="Single"),
+    book(Moment.NULL, rejected("nights"), nights=None),
+    turn(Moment.MALFORMED, Ask("book_room", '{"nights": 2,,'), recorded=rejected("other")),
+    turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "raise"}), recorded=TABLE_FOR_NINE),
+    turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "shape"}), recorded=TABLE_FOR_NINE),
+    turn(Moment.REFUSED, Ask("send_bill", {"room": "16", "how": "raise"}), recorded=NO_BILL),
+    turn(Moment.REFUSED, Ask("send_bill", {"room": "16", "how": "shape"}), recorded=NO_BILL),
+    turn(Moment.REFUSED, Ask("send_bill", {"room": "13"}), recorded=CURFEW),
+    turn(Moment.REFUSED, Ask("send_bill", {"room": "666"}), recorded=CURFEW),  # which ends the run
+    turn(Moment.CRASH, Ask("call_taxi", {"how": "crash"}), recorded="call call_taxi error"),
+    turn(Moment.CRASH, Ask("call_taxi", {"how": "odd"}), recorded="call call_taxi error"),
+    turn(Moment.CRASH, Ask("open_safe", {"how": "crash"}), recorded="call open_safe error"),  # which ends the run
+    turn(Moment.TIMEOUT, Ask("ring_bell", {"how": "late"}), recorded="call ring_bell timeout"),
+    turn(Moment.TIMEOUT, Ask("wake_guest", {"how": "slow"}), recorded="call wake_guest timeout"),
+    turn(
+        Moment.CANCELLED,
+        Ask("ring_bell", {"how": "forever"}),
+        recorded="call ring_bell cancelled",
+        called_off=True,
+    ),
+    turn(
+        Moment.CANCELLED,
+        Ask("find_rooms", {"kind": "single"}),
+        Ask("ring_bell", {"how": "gives up"}),
+        recorded="call find_rooms ok\ncall ring_bell cancelled",
+    ),
+    turn(
+        Moment.PARALLEL,
+        Ask("find_rooms", {"kind": "double"}),
+        Ask("find_rooms", {"kind": "double"}),
+        Ask("book_room", {"kind": "single", "note": None}),
+        Ask("book_table", {"size": 9, "how": "raise"}),
+        Ask("send_bill", {"room": "13"}),
+        Ask("call_taxi", {"how": "crash"}),
+        Ask("ring_bell"),
+        recorded=f"""
+        call find_rooms ok
+        call find_rooms ok
+        {rejected("nights")}
+        {TABLE_FOR_NINE}
+        {CURFEW}
+        call call_taxi error
+        call ring_bell ok
+        """,
+    ),
+    turn(
+        Moment.ALIAS,
+        Ask("search_rooms", {"kind": "single"}),
+        recorded="call find_rooms ok\nalias search_rooms find_rooms",
+    ),
+    turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
+)
