@@ -6,8 +6,8 @@ Measure the sidecar on one GiB of log against grep and mtail, in one interleaved
 The log is the same on every machine: lines of logback with different times, threads, loggers and messages, of which
 0.1 % or 10 % tell of a tool that was not found, one in a hundred of those with a name that comes only once.
 `grep -c -F` of one literal is the floor that a search can reach, mtail (apt install mtail) the usual way to count. CPU
-seconds are user and system of the whole process, its start included; the sidecar runs as it is installed, with every
-signature.
+seconds are user and system of the whole process, its start included; the sidecar runs as an installer leaves it, with
+compiled modules and every signature.
 """
 
 from __future__ import annotations
@@ -114,8 +114,10 @@ class Ran:
 
 def run(command: Sequence[str], *, cwd: Path) -> Ran:
     """Run a command to its end; its output goes through a file, so that no pipe slows it."""
+    # An installer compiles modules; a checkout whose environment forbids that would do it anew in each run.
+    compiled = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cwd / "compiled")}
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, cwd=cwd)  # noqa: S603
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, cwd=cwd, env=compiled)  # noqa: S603
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
@@ -198,7 +200,9 @@ def main() -> None:
         (folder / "tools.toml").write_text(_CATALOG, encoding="ascii")
         (folder / "progs" / "drops.mtail").write_text(_MTAIL, encoding="ascii")
         (folder / "empty.log").touch()
-        idle = run(dict(commands(folder / "empty.log", folder))["tooltel"], cwd=folder)
+        start = dict(commands(folder / "empty.log", folder))["tooltel"]
+        run(start, cwd=folder)  # compiles
+        idle = min((run(start, cwd=folder) for _ in range(5)), key=lambda each: each.cpu)
         print(f"a start alone: {idle.cpu:.2f} CPU s")
         figures = []
         for share in SHARES:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 START: Final = 4  # bytes that are compared at first
-LENGTH: Final = 8  # bytes of a string at least, where its literal has so many: shorter ones stand in too many lines
+LENGTH: Final = 6  # bytes of a string at least, where its literal has so many: shorter ones stand in too many lines
 LIMIT: Final = 32  # strings; the search for more takes half as long again
 
 _BUCKETS: Final = 8

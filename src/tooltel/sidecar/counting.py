@@ -16,11 +16,11 @@ from tooltel.signals import Kind, Metric, RejectionKind, RejectionSource, SkipCa
 
 if TYPE_CHECKING:
     from tooltel.catalog import Catalog
-    from tooltel.outcome import Outcome
     from tooltel.sidecar.records import Matched
 
 LAST_MATCHES: Final = 100
 _REPEATS: Final = 256
+_KNOWN: Final = 4096
 
 # A log line tells neither how long a call took nor when it began.
 _UNTOLD: Final = (signals.DURATION, signals.FIRST_ITEM, signals.ACTIVE)
@@ -58,6 +58,7 @@ class Ledger:
         self.last: deque[LastMatch] = deque(maxlen=LAST_MATCHES)
         self._catalog = catalog
         self._written: list[tuple[Series, float]] | None = None
+        self._known: dict[int, tuple[Matched, list[tuple[Series, float]]]] = {}  # what a match adds, by its identity
         self._recorder = PrometheusRecorder(self)  # type: ignore[arg-type]  # of Instruments it uses `child` alone
         self._recorder.bear_catalog(catalog)
         for series in self._recorder.born():  # in multiprocess mode it leaves the zeros to the exposition
@@ -109,7 +110,7 @@ class Ledger:
         self.count(signals.SIDECAR_MATCHES, source, matched.rule.id, amount=times)
         calls = self._calls(source, matched, times)
         if calls:
-            for series, amount in self._increments(matched.outcome):
+            for series, amount in self._increments(matched):
                 self.values[series] = self.values.get(series, 0.0) + amount * calls
             self.last.append(_last_match(source, matched, calls, now))
 
@@ -127,14 +128,20 @@ class Ledger:
             del self.repeats[next(iter(self.repeats))]
         return -(-(before + lines) // times) - -(-before // times)
 
-    def _increments(self, outcome: Outcome) -> list[tuple[Series, float]]:
-        """What one such outcome adds, and to which series."""
+    def _increments(self, matched: Matched) -> list[tuple[Series, float]]:
+        """What one such match adds, and to which series. That stays so: a label that was bounded once always is."""
+        known = self._known.get(id(matched))
+        if known is not None:
+            return known[1]
         written: list[tuple[Series, float]] = []
         self._written = written
         try:
-            self._recorder.settled(outcome)
+            self._recorder.settled(matched.outcome)
         finally:
             self._written = None
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known[id(matched)] = matched, written  # held, so that its identity stays its own
         return written
 
     def restore(self, values: Iterable[tuple[Series, float]]) -> None:
