@@ -20,6 +20,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.docs.pages import README, ROOT, named_files, prepared, read_blocks, read_links, run
+from tests.servers import generations
 from tooltel import signals
 from tooltel.artifacts import KINDS
 
@@ -174,11 +175,12 @@ def test_who_follows_it_sees_the_page_reach_its_team_in_the_time_it_says(
 ) -> None:
     """Real Prometheus, real Alertmanager, the README's own files and commands; only the ports are others."""
     assert run("tooltel render --out ops", folder).returncode == 0
+    programs = servers_on_path(newest_servers).prometheus.parent
     (promised,) = re.findall(r"^```text\n(.+)\n```$", README.read_text("utf-8"), re.MULTILINE)
     pages = f"http://127.0.0.1:{ports['9099']}/"
     with ExitStack() as running:
         processes = [
-            running.enter_context(started(moved(command, ports), folder, newest_servers.prometheus.parent))
+            running.enter_context(started(moved(command, ports), folder, programs))
             for command in commands()
             if command.endswith(BACKGROUND)
         ]
@@ -189,6 +191,12 @@ def test_who_follows_it_sees_the_page_reach_its_team_in_the_time_it_says(
         told = _receivers(ports["9093"])
     assert re.findall(rf"{promised}.*?\bto\s+(\w+)", re.sub(r"<[^>]+>", " ", shown), re.DOTALL) == ["payments"]
     assert told == {"payments-page"}
+
+
+def servers_on_path(otherwise: Servers) -> Servers:
+    """The generation that the README puts on the path, which is the one that `make demo` fetches."""
+    (name,) = re.findall(r"export PATH=.*/\.servers/(\w+):", README.read_text("utf-8"))
+    return next((each for each in generations() if each.name == name), otherwise)
 
 
 def _receivers(port: str) -> set[str]:
