@@ -16,10 +16,11 @@ from tooltel.signals import Kind, Metric, RejectionKind, RejectionSource, SkipCa
 
 if TYPE_CHECKING:
     from tooltel.catalog import Catalog
+    from tooltel.outcome import Outcome
     from tooltel.sidecar.records import Matched
 
 LAST_MATCHES: Final = 100
-_REPEATS: Final = 256
+REPEATS: Final = 256  # names of which another line is awaited
 _KNOWN: Final = 4096
 
 # A log line tells neither how long a call took nor when it began.
@@ -119,13 +120,13 @@ class Ledger:
         times = getattr(matched.rule, "times", 1)
         if times == 1:
             return lines
-        missing = matched.outcome.missing
-        key = f"{source} {matched.rule.id} {missing.requested if missing is not None else ''}"
+        key = f"{source} {matched.rule.id} {_name_and_reason(matched.outcome)[0]}"
         # The first of each group counts: the others may have been cut off.
         before = self.repeats.pop(key, 0)
-        self.repeats[key] = (before + lines) % times
-        if len(self.repeats) > _REPEATS:
-            del self.repeats[next(iter(self.repeats))]
+        if rest := (before + lines) % times:
+            self.repeats[key] = rest
+            if len(self.repeats) > REPEATS:
+                del self.repeats[next(iter(self.repeats))]
         return -(-(before + lines) // times) - -(-before // times)
 
     def _increments(self, matched: Matched) -> list[tuple[Series, float]]:
@@ -176,14 +177,18 @@ _IGNORED: Final = _Ignored()
 
 def _last_match(source: str, matched: Matched, count: int, seen: float) -> LastMatch:
     outcome = matched.outcome
-    if outcome.missing is not None:
-        missing = outcome.missing
-        name, reason, owner = missing.requested, missing.reason.value, missing.owner
-    else:
-        tool = outcome.tool
-        name, owner = (tool.name, tool.owner) if tool is not None else ("", signals.UNOWNED)
-        reason = outcome.alias or outcome.policy or outcome.error_type
+    name, reason, owner = _name_and_reason(outcome)
     return LastMatch(source, str(matched.rule.id), outcome.status.value, name, reason, owner, count, seen)
+
+
+def _name_and_reason(outcome: Outcome) -> tuple[str, str, str]:
+    """The tool's or the requested name, why it went wrong, and whose it is."""
+    missing = outcome.missing
+    if missing is not None:
+        return missing.requested, missing.reason.value, missing.owner
+    tool = outcome.tool
+    name, owner = (tool.name, tool.owner) if tool is not None else ("", signals.UNOWNED)
+    return name, outcome.alias or outcome.policy or outcome.error_type, owner
 
 
 def dump_counts(values: dict[Series, float]) -> dict[str, list[list[Any]]]:
