@@ -21,7 +21,7 @@ LINKED = (
     *PAGES,
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "alerts").rglob("*.md")),
-    *sorted((ROOT / "deploy").glob("*.md")),
+    *sorted((ROOT / "deploy").rglob("*.md")),
 )
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

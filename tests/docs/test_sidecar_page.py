@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from tests.docs.pages import ROOT, read_blocks, run
 from tests.docs.test_snippets import put_files
 from tooltel.sidecar.reading import Limits
@@ -27,14 +25,3 @@ def test_the_run_that_it_shows_prints_what_it_shows(tmp_path: Path) -> None:
 def test_the_longest_line_is_as_long_as_it_says() -> None:
     assert Limits().line == 2**20
     assert "lines over a MiB" in PAGE.read_text("utf-8")
-
-
-def test_the_container_asks_for_paths_that_are_served() -> None:
-    (pod,) = [yaml.safe_load(block.text) for block in read_blocks(PAGE) if block.language == "yaml"]
-    sidecar = pod["containers"][1]
-    assert {sidecar[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")} == {
-        "/healthz",
-        "/readyz",
-    }
-    mounted = {mount["name"] for container in pod["containers"] for mount in container["volumeMounts"]}
-    assert mounted == {volume["name"] for volume in pod["volumes"]}
