@@ -19,16 +19,20 @@ class History:
     ends: float
     rises: dict[tuple[str, str], float] = field(default_factory=dict)  # per step
     stand: dict[tuple[str, str], float] = field(default_factory=dict)
+    births: dict[tuple[str, str], float] = field(default_factory=dict)  # there at the end only
 
-    def call(self, tool: str, owner: str, *, ok: float, error: float = 0.0, seconds: float = 0.1) -> None:
-        """Let *tool* be called so often in each step, each call taking *seconds*."""
+    def call(
+        self, tool: str, owner: str, *, ok: float, error: float = 0.0, seconds: float = 0.1, young: bool = False
+    ) -> None:
+        """Let *tool* be called in each step, each call taking *seconds*; a *young* one's buckets are there at the end only."""
         common = {"owner": owner, "risk": "read"}
         for outcome, count in ((signals.Status.OK, ok), (signals.Status.ERROR, error), (signals.Status.TIMEOUT, 0.0)):
             labels = {**common, "tool": tool, "outcome": outcome, "profile": "support", "version": "1"}
             self.rises[signals.TOOL_CALLS.name, _text(labels)] = count
         for bound in (*signals.BUCKETS, float("inf")):
             labels = {**common, "gen_ai_tool_name": tool, "error_type": "", LE: "+Inf" if bound > 1e9 else f"{bound}"}
-            self.rises[f"{signals.DURATION.name}_bucket", _text(labels)] = (ok + error) * (bound >= seconds)
+            series = (f"{signals.DURATION.name}_bucket", _text(labels))
+            (self.births if young else self.rises)[series] = (ok + error) * (bound >= seconds)
         for source in ("framework", "schema"):
             self.reject(tool, owner, 0.0, source)
 
@@ -53,11 +57,14 @@ class History:
     def _lines(self) -> Iterator[str]:
         start = self.ends - STEP * (STEPS - 1)
         times = [start + STEP * step for step in range(STEPS)]
-        for name in sorted({name for name, _ in [*self.rises, *self.stand]}):
+        for name in sorted({name for name, _ in [*self.rises, *self.stand, *self.births]}):
             yield f"# TYPE {name.removesuffix('_total')} {'counter' if name.endswith('_total') else 'unknown'}"
             for (family, labels), rise in self.rises.items():
                 if family == name:
                     yield from (f"{name}{labels} {rise * step} {at}" for step, at in enumerate(times))
+            for (family, labels), value in self.births.items():
+                if family == name:
+                    yield f"{name}{labels} {value} {self.ends}"
             for (family, labels), value in self.stand.items():
                 if family == name:
                     yield from (f"{name}{labels} {value} {at}" for at in times)

@@ -35,7 +35,8 @@ def test_a_fleets_rows_are_what_its_series_say(servers: Servers) -> None:
     burn = {"alertname": "ToolErrorBudgetBurn", "severity": "page", "owner": "orders", "tool": "order_refund"}
     fleet.fire(alertstate="firing", **burn)
     fleet.fire(alertstate="pending", **{**burn, "alertname": "ToolLatencyHigh"})
-    fleet.fire(alertstate="firing", alertname="NodeDown", severity="page")
+    fleet.fire(alertstate="firing", alertname="NodeDown", severity="page")  # not ours: nobody owns it
+    fleet.fire(alertstate="firing", alertname="Watchdog", severity="none", owner="platform")  # as it always does
     with backfilled(servers, fleet.text()) as prometheus:
         source = find_source(f"{prometheus.url}/graph", window=240)
         look = source.look()
@@ -63,6 +64,15 @@ def test_a_fleets_rows_are_what_its_series_say(servers: Servers) -> None:
     assert {row["owner"] for row in json.loads(scripted.stdout)["rows"]} == {"orders", "kb", "desk"}
     assert own.returncode == 2
     assert "of a Prometheus, give the URL without /metrics" in own.stderr
+
+
+def test_the_first_calls_of_a_tool_have_a_quantile(newest_servers: Servers) -> None:
+    """Their histogram was born with them, which an increase alone would not see."""
+    fleet = History(time.time())
+    fleet.call("young_tool", "kb", ok=20, seconds=0.3, young=True)
+    with backfilled(newest_servers, fleet.text()) as prometheus:
+        rows = {row.tool: row for row in make_rows(find_source(prometheus.url, window=240).look())}
+    assert rows["young_tool"].p95 == pytest.approx(0.16 + 0.16 * 0.95)
 
 
 def test_a_prometheus_that_scrapes_no_agent_says_what_to_do(newest_servers: Servers) -> None:

@@ -34,17 +34,23 @@ EXIT_CODES: Final[Mapping[str, Mapping[int, str]]] = MappingProxyType(
             FINE: "stopped, or read to the end; with a COMMAND, its own",
             PROBLEMS: "the catalog has problems, or (with --once) no file is there",
             CANNOT_RUN: "wrong usage, the state folder is in use, or something keeps it from running",
+            INTERRUPTED: "interrupted with Ctrl-C before it ran; after that, Ctrl-C stops it",
         },
         "demo": {
             FINE: "what was recorded is what was done, and every page went to its team",
             PROBLEMS: "it is not, and the summary says where",
             CANNOT_RUN: "wrong usage, the port is in use, or something keeps it from running",
+            INTERRUPTED: "interrupted with Ctrl-C; what --serve keeps up is ended by it",
         },
         "top": {
             FINE: "shown; whatever fires, it is no failure of this command",
             CANNOT_RUN: "wrong usage, or the URL shows nothing of tooltel's",
         },
-        "pager": {FINE: "stopped", CANNOT_RUN: "wrong usage, or the port is in use"},
+        "pager": {
+            FINE: "stopped",
+            CANNOT_RUN: "wrong usage, or the port is in use",
+            INTERRUPTED: "interrupted with Ctrl-C before it ran; after that, Ctrl-C stops it",
+        },
         "completion": {FINE: "printed", CANNOT_RUN: "no such shell"},
     }
 )

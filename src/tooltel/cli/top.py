@@ -172,7 +172,9 @@ def _print(look: Look, order: Order, title: str) -> None:
     board = make_board(look, order)
     laid = board.lay_out(width)
     lines = [board.headline(title), click.style(board.heading(laid), bold=True)]
-    lines += [click.style(board.line(row, laid), **_STYLES.get(tone(row), {})) for row in board.rows]
+    for row in board.rows:
+        line, style = board.line(row, laid), _STYLES.get(tone(row))
+        lines.append(line if style is None else click.style(line, **style))
     click.echo("\n".join(lines))
 
 

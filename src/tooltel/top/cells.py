@@ -15,7 +15,7 @@ from tooltel.text import ELLIPSIS, clean
 from tooltel.top.rows import By, Row, Sort
 
 NOTHING: Final = "-"  # not known, or no calls to tell it from
-NO_SUCH_TOOL: Final = "(no such tool)"
+NO_TOOL: Final = "(no tool)"
 OTHER_TOOLS: Final = "(other tools)"
 NARROW: Final = 100  # columns of a terminal: below, headings are short and alerts are counted by severity
 _NAME: Final = 128  # characters of a name
@@ -60,7 +60,7 @@ class Laid:
 def name(row: Row) -> str:
     """A tool's name, safe for a terminal; what stands for none or for many is in parentheses."""
     if not row.tool:
-        return NO_SUCH_TOOL
+        return NO_TOOL
     return OTHER_TOOLS if row.is_overflow else clean(row.tool, limit=_NAME)
 
 

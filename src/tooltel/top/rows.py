@@ -41,7 +41,7 @@ class Sort(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Row:
     """
-    One line: of a tool, of an owner, or (`tool` empty) of the calls that reached no tool.
+    One line: of a tool, of an owner, or (`tool` empty) of calls and alerts that are about no tool of theirs.
 
     `calls`, `not_found` and `rejected` are counts in the look's stretch of time, `per_second` is calls by its length
     (None when nobody knows it). `error_ratio` is the share of calls that burn an error budget, `p95` in seconds; both

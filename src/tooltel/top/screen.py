@@ -14,7 +14,7 @@ from textual.worker import Worker, WorkerState
 from tooltel.errors import NoMetricsError
 from tooltel.text import clean
 from tooltel.top.board import Board, make_board, tone
-from tooltel.top.cells import NO_SUCH_TOOL, alerts, count, fit, name, owner
+from tooltel.top.cells import NO_TOOL, alerts, count, fit, name, owner
 from tooltel.top.rows import By, Row, Sort
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def describe(row: Row) -> str:
     """One line about a *row*: its whole name, its calls by outcome, and its alerts by name."""
     who = owner(row) if not row.tool else f"{name(row)} of {owner(row)}"
     if not row.tool and not row.tools:
-        who = f"{NO_SUCH_TOOL} of {owner(row)}"
+        who = f"{NO_TOOL} of {owner(row)}"
     outcomes = [f"{clean(outcome)} {count(calls)}" for outcome, calls in sorted(row.outcomes.items()) if calls]
     facts = [who, ", ".join(outcomes) or "no calls"]
     return " · ".join([*facts, alerts(row)] if row.firing else facts)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tooltel import signals
 from tooltel.errors import NoMetricsError
-from tooltel.promql import LE, Expr, Scope, differs, duration
+from tooltel.promql import LE, Expr, Scope, differs, duration, either
 from tooltel.text import clean
 from tooltel.top.asking import TIMEOUT, Address, Answer, ask, read_address
 from tooltel.top.gains import KIND, OUTCOME, OWNER, REQUESTED, SOURCE, TOOL, TOOL_OF_DURATION, Key, Part, What, part_of
@@ -35,6 +35,7 @@ _WEB_PAGES: Final = frozenset(
 _SAID: Final = 200  # characters of what a server says
 _ALERTNAME, _STATE, _SEVERITY, *_ = signals.ALERTS.labels
 _FIRING: Final = "firing"
+_NOBODYS: Final = "none"
 
 
 def find_source(
@@ -177,19 +178,32 @@ def queries(window: str) -> dict[What, Expr]:
     scope = Scope()
     return {
         What.CALLS: scope.total(scope.increase(signals.TOOL_CALLS, window), TOOL, OWNER, OUTCOME),
-        What.DURATION: scope.total(
-            scope.increase(signals.DURATION, window, "_bucket"), TOOL_OF_DURATION, OWNER, LE
-        ),
+        What.DURATION: scope.total(_durations(scope, window), TOOL_OF_DURATION, OWNER, LE),
         What.REJECTED: scope.total(scope.increase(signals.REJECTIONS, window), TOOL, OWNER, KIND, SOURCE),
-        What.NOT_FOUND: scope.total(
-            scope.first_seen_or_increase(signals.NOT_FOUND, window), OWNER, REQUESTED
-        ),
-    }  # fmt: skip
+        What.NOT_FOUND: scope.total(scope.first_seen_or_increase(signals.NOT_FOUND, window), OWNER, REQUESTED),
+    }
+
+
+def _durations(scope: Scope, window: str) -> Expr:
+    """
+    Gains of the histogram's buckets.
+
+    Its series are born with the first call, which an increase cannot see: what was not there before the window
+    counts with all that it holds. Where that is too much, as behind a Prometheus that has just begun, a quantile still
+    is one of that tool; a rate of calls would be nonsense, so those are not read like this.
+    """
+    series = scope.series(signals.DURATION, "_bucket")
+    born = Expr(f"{series.text} unless {series.text} offset {window}", series.labels, loose=True, reads=series.reads)
+    return either(born, scope.increase(signals.DURATION, window, "_bucket"))
 
 
 def firing_query() -> Expr:
-    """The alerts that fire and have an owner: those of tooltel's own rules, and whose else says whom they are for."""
-    return Scope().series(signals.ALERTS, alertstate=_FIRING, owner=differs(""))
+    """
+    The alerts that fire and have an owner: those of tooltel's own rules, and whose else says whom they are for.
+
+    Without the watchdog, which fires as long as all is well; its severity is that of nobody's business.
+    """
+    return Scope().series(signals.ALERTS, alertstate=_FIRING, owner=differs(""), severity=differs(_NOBODYS))
 
 
 def _is_prometheus(answer: Answer) -> bool:
