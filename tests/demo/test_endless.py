@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import signal
 import subprocess
@@ -80,9 +81,28 @@ def test_what_a_shift_has_read_and_written_is_forgotten_after_it(monkeypatch: py
     assert [each() for each in kept[:-1]] == [None, None, None]
 
 
-def test_an_unhurried_desk_begins_a_session_each_so_many_seconds() -> None:
+def test_an_unhurried_desk_begins_a_session_each_so_many_seconds_however_long_one_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Time is the test's: a worker that sleeps sees it pass."""
+    now, slept = [100.0], []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
     pace = Unhurried(0.5)
-    assert pace.workers(10_000) * 0.5 == pace._pause
+    monkeypatch.setattr(pace, "clock", lambda: now[0])
+    monkeypatch.setattr("tooltel.demo.pace.asyncio.sleep", sleep)
+
+    async def four_workers_then_one_late() -> None:
+        for _ in range(4):
+            await pace.rest()
+        now[0] = 110.0
+        await pace.rest()
+
+    asyncio.run(four_workers_then_one_late())
+    assert slept == [0.0, 0.5, 1.0, 1.5, 0.0]
+    assert pace.workers(10_000) == 4
 
 
 def has_finished_session(collector: Collector) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
@@ -81,20 +82,23 @@ class RealTime:
 
 
 class Unhurried(RealTime):
-    """Waits are real, and sessions come as slowly as they do at a small desk, hour after hour."""
+    """Waits are real, and a session begins each *every* seconds, as at a small desk, hour after hour."""
 
-    WORKERS = 4
+    WORKERS = 4  # enough for sessions that take four times as long
 
     def __init__(self, every: float) -> None:
-        self._pause = self.WORKERS * every  # seconds: together the workers begin a session each *every* seconds
+        self._every = every
+        self._next = -math.inf  # when the latest of the sessions that wait begins, by the clock
 
     def workers(self, sessions: int) -> int:  # noqa: ARG002 - the protocol's
         """A handful, who mostly wait."""
         return self.WORKERS
 
     async def rest(self) -> None:
-        """Wait for the next customer; a session's own time comes on top."""
-        await asyncio.sleep(self._pause)
+        """Wait for the next customer whom nobody else waits for."""
+        now = self.clock()
+        self._next = max(self._next + self._every, now)
+        await asyncio.sleep(self._next - now)
 
 
 class SimulatedTime:
