@@ -51,12 +51,17 @@ class Stream:
         """Whether whole lines were left for later."""
         return self._buffer.find(b"\n", self._start) >= 0
 
+    @property
+    def held(self) -> int:
+        """Bytes that are in memory."""
+        return len(self._buffer)
+
     def count(self, ledger: Ledger, judge: LineJudge) -> bool:
         """Judge the lines that are whole by now. Whether there were any."""
         self._skip(ledger)
         end = len(self._buffer) if self._is_over else self._buffer.rfind(b"\n", self._start) + 1
         if end <= self._start:
-            return self._give_up(ledger)
+            return self._give_up(ledger) or self._drop_pieces(ledger)
         is_patient = self._is_patient and not self._is_over
         took = judge.take(self._buffer, self._start, end, self._pieces, is_patient=is_patient)
         taken = bytes(self._buffer[self._start : took])
@@ -64,11 +69,16 @@ class Stream:
         unended = self._is_over and took == end and not taken.endswith(b"\n")
         ledger.count(signals.SIDECAR_LINES, self.source, amount=taken.count(b"\n") + unended)
         self._forget(took)
-        if self._is_over:
-            for _ in self._pieces:
-                ledger.count(signals.SIDECAR_SKIPPED_LINES, self.source, SkipCause.UNFINISHED.value)
-            self._pieces = {}
-        return bool(taken)
+        return self._drop_pieces(ledger) or bool(taken)
+
+    def _drop_pieces(self, ledger: Ledger) -> bool:
+        """Count records as skipped that nobody will finish. Whether there were any."""
+        if not self._is_over or not self._pieces:
+            return False
+        for _ in self._pieces:
+            ledger.count(signals.SIDECAR_SKIPPED_LINES, self.source, SkipCause.UNFINISHED.value)
+        self._pieces = {}
+        return True
 
     def _skip(self, ledger: Ledger) -> None:
         """Leave out the rest of a line that is too long."""
