@@ -55,10 +55,14 @@ CATALOG = Catalog(
 
 
 class Ask(NamedTuple):
-    """A call that the model makes: its name (any object), its arguments, and an id of its own if it gives one."""
+    """
+    A call that the model makes: its name (any object), its arguments, and an id of its own if it gives one.
+
+    Arguments that are text are what no client of a model can read: it fails, as real ones do.
+    """
 
     name: str | None
-    args: dict[str, Any] | None = None
+    args: dict[str, Any] | str | None = None
     id: str | None = None
 
 

@@ -96,6 +96,7 @@ CONVERSATION: tuple[Turn, ...] = (
     book(Moment.WRONG_CASE, kind="Single"),
     book(Moment.NULL, nights=None),
     book(Moment.NULL, note=None),
+    turn(Moment.MALFORMED, Ask("book_room", '{"nights": 2,')),
     turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "raise"}), recorded=TABLE_FOR_NINE),
     turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "shape"}), recorded=TABLE_FOR_NINE),
     turn(Moment.REFUSED, Ask("send_bill", {"room": "16", "how": "raise"}), recorded=NO_BILL),

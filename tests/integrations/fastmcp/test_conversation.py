@@ -95,6 +95,33 @@ def test_every_call_that_was_counted_was_timed_once_and_none_is_left_running() -
         assert seen.increase("tooltel_tool_calls_active") == 0
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_arguments_that_are_no_data_never_reach_a_server(way: str) -> None:
+    async def run(tel: Tooltel) -> None:
+        hotel = Hotel(ToolError)
+        async with connect(serve(hotel, middleware=[TooltelMiddleware(tel)]), way) as caller:
+            assert "ValidationError" in await Desk(caller, hotel).ask(Ask("book_room", '{"nights": 2,'))
+        assert hotel.log == []
+
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(run(tel))
+        assert counts(seen) == {}
+    assert not rows_of("fastmcp")[Moment.MALFORMED].seen
+
+
+def test_no_call_id_and_no_agent_is_known() -> None:
+    async def run(tel: Tooltel) -> None:
+        hotel = Hotel(ToolError)
+        async with connect(serve(hotel, middleware=[TooltelMiddleware(tel)])) as caller:
+            for turn in CONVERSATION:
+                await Desk(caller, hotel).play(turn)
+
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(run(tel))
+    assert {(outcome.call_id, outcome.origin.agent) for outcome in seen.outcomes} == {(None, None)}
+    assert not any(rows_of("fastmcp")[moment].seen for moment in (Moment.CALL_ID, Moment.AGENT))
+
+
 def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show() -> None:
     assert len(CONVERSATION) >= 40
     assert {turn.moment for turn in CONVERSATION} == set(Moment) - SHOWN_ELSEWHERE

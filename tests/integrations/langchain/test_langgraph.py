@@ -17,14 +17,14 @@ from langgraph.prebuilt import tool_node as prebuilt
 from langgraph.types import interrupt
 
 from tests.integrations.counting import counts
-from tests.integrations.langchain.kit import Ask, Hotel, dump, normal, telemetry
+from tests.integrations.langchain.kit import MODES, Ask, Hotel, dump, normal, telemetry
 from tests.integrations.langchain.script import CONVERSATION, Turn
 from tooltel.integrations.compatibility import Moment, rows_of
 from tooltel.integrations.langgraph import TooltelToolCalls
 from tooltel.testing import capture
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 ROWS = rows_of("langgraph")
 THREAD = {"configurable": {"thread_id": "guest-7"}}
@@ -47,23 +47,38 @@ def message(turn: Turn) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": each.name, "args": each.args, "id": each.id} for each in asks])
 
 
+def in_order(events: Iterable[Any]) -> list[str]:
+    """What was streamed; of parallel calls, nobody knows which ends first."""
+    return sorted(dump(each) for each in events)
+
+
 class Run:
     """A conversation of ToolNodes, and what is seen of it."""
 
-    def __init__(self, calls: TooltelToolCalls | None = None, **options: Any) -> None:
+    def __init__(self, calls: TooltelToolCalls | None = None, *, streaming: bool = False, **options: Any) -> None:
         self.hotel = Hotel()
         self.graph = graph(self.hotel.tools(), calls, **options)
         self.seen: list[str] = []
+        self._streaming = streaming
 
     def play(self, turn: Turn) -> None:
+        given = {"messages": [message(turn)]}
         try:
-            self.seen.append(dump(self.graph.invoke({"messages": [message(turn)]}, THREAD)))
+            if self._streaming:
+                self.seen.append(dump(in_order(self.graph.stream(given, THREAD, stream_mode=MODES))))
+            else:
+                self.seen.append(dump(self.graph.invoke(given, THREAD)))
         except Exception as error:  # noqa: BLE001 - compared, too
             self.seen.append(normal(repr(error)))
 
+    async def _found(self, given: Any) -> Any:
+        if not self._streaming:
+            return await self.graph.ainvoke(given, THREAD)
+        return in_order([each async for each in self.graph.astream(given, THREAD, stream_mode=MODES)])
+
     async def aplay(self, turn: Turn) -> None:
         self.hotel.rung = asyncio.Event()
-        running = asyncio.create_task(self.graph.ainvoke({"messages": [message(turn)]}, THREAD))
+        running = asyncio.create_task(self._found({"messages": [message(turn)]}))
         if turn.called_off:
             await self.hotel.rung.wait()
             running.cancel()
@@ -72,8 +87,11 @@ class Run:
 
 
 @pytest.mark.parametrize("handles", [None, True], ids=["default", "all"])
-def test_an_asynchronous_conversation_is_recorded_as_it_was_and_is_the_same_without(handles: Any) -> None:
-    options = {} if handles is None else {"handle_tool_errors": handles}
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streaming"])
+def test_an_asynchronous_conversation_is_recorded_as_it_was_and_is_the_same_without(
+    *, handles: Any, streaming: bool
+) -> None:
+    options = {"streaming": streaming} | ({} if handles is None else {"handle_tool_errors": handles})
 
     async def converse(run: Run, turns: Sequence[Turn]) -> list[str]:
         for turn in turns:
@@ -90,8 +108,11 @@ def test_an_asynchronous_conversation_is_recorded_as_it_was_and_is_the_same_with
 
 
 @pytest.mark.parametrize("handles", [None, True], ids=["default", "all"])
-def test_a_synchronous_conversation_is_recorded_as_it_was_and_is_the_same_without(handles: Any) -> None:
-    options = {} if handles is None else {"handle_tool_errors": handles}
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streaming"])
+def test_a_synchronous_conversation_is_recorded_as_it_was_and_is_the_same_without(
+    *, handles: Any, streaming: bool
+) -> None:
+    options = {"streaming": streaming} | ({} if handles is None else {"handle_tool_errors": handles})
     script = [turn for turn in SCRIPT if not turn.called_off]
     plain = Run(**options)
     with telemetry() as tel:

@@ -13,10 +13,10 @@ from tooltel.integrations.compatibility import Moment
 
 
 class Ask(NamedTuple):
-    """A call that the model makes: any name, with arguments; the client waits *timeout* seconds at most."""
+    """A call that the model makes: any name, with any arguments; the client waits *timeout* seconds at most."""
 
     name: Any
-    arguments: dict[str, Any] | None = None
+    arguments: Any = None
     timeout: float | None = None
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.integrations.counting import counts
 from tests.integrations.mcp.hotel import Hotel, telemetry
 from tests.integrations.mcp.kit import WAYS, Desk, ToolError, connect, serve
-from tests.integrations.mcp.script import Ask, Turn, conversation
+from tests.integrations.mcp.script import Ask, Turn, conversation, lines, rejected
 from tooltel.integrations.compatibility import Moment, rows_of
 from tooltel.integrations.mcp import watch_client, watch_server
 from tooltel.testing import capture
@@ -74,6 +74,42 @@ def test_every_call_that_was_counted_was_timed_once_and_none_is_left_running(end
         assert calls == sum(line.startswith("call ") for turn in CONVERSATION for line in turn.recorded.elements())
         assert seen.increase("gen_ai_execute_tool_duration_seconds_count") == calls
         assert seen.increase("tooltel_tool_calls_active") == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_arguments_that_are_no_data_are_rejected_at_the_client_and_never_reach_a_server(way: str) -> None:
+    async def ask(tel: Tooltel, end: str) -> Counter[str]:
+        hotel = Hotel(ToolError)
+        server = serve(hotel)
+        if end == "mcp (server)":
+            watch_server(tel, server, profile="desk")
+        async with connect(server, way) as client:
+            if end == "mcp (client)":
+                watch_client(tel, client, profile="desk")
+            await client.list_tools()
+            with capture(tel) as seen:
+                assert "ValidationError" in await Desk(client, hotel).ask(Ask("book_room", '{"nights": 2,'))
+        assert hotel.log == []
+        return counts(seen)
+
+    with telemetry() as tel:
+        at_server, at_client = (asyncio.run(ask(tel, end)) for end in ("mcp (server)", "mcp (client)"))
+    assert (at_server, rows_of("mcp (server)")[Moment.MALFORMED].seen) == ({}, False)
+    assert at_client == lines(rejected("other"))
+    assert rows_of("mcp (client)")[Moment.MALFORMED].seen
+
+
+def test_no_call_id_and_no_agent_is_known_where_the_table_says_so() -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(converse_in(tel, "server"))
+    rows = rows_of("mcp (server)")
+    assert {outcome.call_id for outcome in seen.outcomes} == {None}
+    assert {outcome.origin.agent for outcome in seen.outcomes} == {None}
+    assert not any(rows[moment].seen for moment in (Moment.CALL_ID, Moment.AGENT))
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(converse_in(tel, "client"))
+    assert {outcome.call_id for outcome in seen.outcomes} == {None}
+    assert not rows_of("mcp (client)")[Moment.CALL_ID].seen
 
 
 async def converse_in(tel: Tooltel, ends: str) -> None:
