@@ -42,7 +42,7 @@ _TEXT: Final = (
 _LOGGERS: Final = (
     "com.acme.agent.Runner", "com.acme.agent.Session", "com.google.adk.runner.Runner", "com.acme.http.Client",
 )  # fmt: skip
-_CATALOG: Final = """
+CATALOG: Final = """
 [catalog]
 platform_owner = "platform"
 [owners.platform]
@@ -153,18 +153,21 @@ def value(text: str, pattern: str) -> int:
     return int(sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(pattern, line)))
 
 
+def is_true(counted: str, truth: dict[str, int]) -> bool:
+    """Whether the sidecar counted what is there."""
+    return (
+        value(counted, "tooltel_sidecar_lines_total") == truth["lines"]
+        and value(counted, "tooltel_sidecar_matches_total") == truth["drops"]
+        and value(counted, "tooltel_tool_not_found_total") == truth["drops"]
+        and value(counted, 'tooltel_tool_not_found_total{.*reason="renamed"') == truth["retired"]
+    )
+
+
 def check(ran: dict[str, list[Ran]], truth: dict[str, int]) -> bool:
     """Whether everybody counted what is there."""
-    ours = ran["tooltel"][0].output
-    counted = [
-        value(ours, "tooltel_sidecar_lines_total") == truth["lines"],
-        value(ours, "tooltel_sidecar_matches_total") == truth["drops"],
-        value(ours, "tooltel_tool_not_found_total") == truth["drops"],
-        value(ours, 'tooltel_tool_not_found_total{.*reason="renamed"') == truth["retired"],
-        int(ran["grep"][0].output) == truth["drops"],
-    ]
-    if "mtail" in ran:
-        counted.append(value(ran["mtail"][0].output, "dropped{") == truth["drops"])
+    counted = [is_true(each.output, truth) for each in ran["tooltel"]]
+    counted += [int(each.output) == truth["drops"] for each in ran["grep"]]
+    counted += [value(each.output, "dropped{") == truth["drops"] for each in ran.get("mtail", ())]
     return all(counted)
 
 
@@ -197,7 +200,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = options.keep or Path(made)
         (folder / "progs").mkdir(parents=True, exist_ok=True)
-        (folder / "tools.toml").write_text(_CATALOG, encoding="ascii")
+        (folder / "tools.toml").write_text(CATALOG, encoding="ascii")
         (folder / "progs" / "drops.mtail").write_text(_MTAIL, encoding="ascii")
         (folder / "empty.log").touch()
         start = dict(commands(folder / "empty.log", folder))["tooltel"]
