@@ -80,6 +80,11 @@ def test_the_script_is_one_that_the_shell_can_read(shell: str, tmp_path: Path) -
         script = tmp_path / "script"
         script.write_text(done.stdout)
         subprocess.run([shell, "-n", script], check=True)
+    if shell == "fish" and shutil.which(shell):
+        asked = f"source {script}; complete -C 'tooltel to'"
+        env = environment({"PATH": f"{PROGRAM.parent}:{environment()['PATH']}"})
+        offered = subprocess.run([shell, "-c", asked], env=env, capture_output=True, text=True, check=True)
+        assert offered.stdout.split()[0] == "top"
 
 
 def test_the_shell_is_the_one_in_use_when_none_is_named() -> None:

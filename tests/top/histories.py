@@ -24,7 +24,7 @@ class History:
     def call(
         self, tool: str, owner: str, *, ok: float, error: float = 0.0, seconds: float = 0.1, young: bool = False
     ) -> None:
-        """Let *tool* be called in each step, each call taking *seconds*; a *young* one's buckets are there at the end only."""
+        """Let *tool* be called in each step, each call taking *seconds*; a *young* one's buckets come at the end."""
         common = {"owner": owner, "risk": "read"}
         for outcome, count in ((signals.Status.OK, ok), (signals.Status.ERROR, error), (signals.Status.TIMEOUT, 0.0)):
             labels = {**common, "tool": tool, "outcome": outcome, "profile": "support", "version": "1"}
