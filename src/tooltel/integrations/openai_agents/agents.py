@@ -30,7 +30,8 @@ class TooltelAgents:
     that matters, watch each agent where it is made, as `watch` leaves alone what is watched already.
 
     Handoffs are followed. An agent that is a tool of another is watched where it is made one:
-    `agents.watch(helper).as_tool(...)`. Hosted tools, shells, computers and custom tools are not recorded.
+    `agents.watch(helper).as_tool(...)`. Hosted tools, shells, computers and custom tools are not recorded. What an MCP
+    server answers is text to the SDK, an error too: to tell those apart, watch the client as well.
     """
 
     def __init__(self, tel: Tooltel, *, profile: str | Mapping[str, str] | None = None) -> None:

@@ -88,8 +88,11 @@ class Copies:
 
     def _leads(self, agent: Any) -> list[Any]:
         """The copies, where there are any, of those that *agent* may hand over to."""
-        found = ((target, self._kept.get(id(target))) for target in _targets(agent))
-        return [target if kept is None else kept.copy for target, kept in found]
+        return [self._copy(target) for target in _targets(agent)]
+
+    def _copy(self, agent: Any) -> Any:
+        kept = self._kept.get(id(agent))
+        return agent if kept is None else kept.copy
 
     def _filled(self, kept: _Kept) -> _Kept:
         agent, held = kept.agent, vars(kept.copy)
@@ -148,7 +151,7 @@ class Copies:
 
     def _handoff(self, given: Any) -> Any:
         if not isinstance(given, Handoff):
-            return self.of(given) if isinstance(given, Agent) else given
+            return self._copy(given) if isinstance(given, Agent) else given
         inner = given.on_invoke_handoff
         copied = copy.copy(given)
 
@@ -159,7 +162,7 @@ class Copies:
         copied.on_invoke_handoff = hand_over
         target = _target(given)
         if target is not None:
-            copied._agent_ref = weakref.ref(self.of(target))  # noqa: SLF001 - where a run that was saved finds it
+            copied._agent_ref = weakref.ref(self._copy(target))  # noqa: SLF001 - where a run that was saved finds it
         if not isinstance(given.is_enabled, bool):
             copied.is_enabled = self._noted(given)
         return copied
