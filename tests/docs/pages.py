@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
 
 import tomli
@@ -24,10 +25,10 @@ LINKED = (
     *sorted((ROOT / "deploy").rglob("*.md")),
 )
 
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)  # indented ones are in a list
 _NAME = re.compile(r"`([\w.]+\.(?:toml|py|yml|log|json))`[.:]?\s*$")
 _SOURCE = re.compile(r"\]\((\S+\.py)\)")
-_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -57,7 +58,7 @@ def read_blocks(page: Path) -> list[Block]:
     for match in _BLOCK.finditer(text):
         before = text[: match.start()].rstrip().rpartition("\n\n")[2]
         name, source = _NAME.search(before), _SOURCE.search(before)
-        blocks.append(Block(match[1], match[2], name[1] if name else None, source[1] if source else None))
+        blocks.append(Block(match[2], dedent(match[3]), name[1] if name else None, source[1] if source else None))
     return blocks
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -18,6 +19,9 @@ from tests.docs.pages import PAGES, README, ROOT, Block, named_files, read_block
 from tests.docs.test_links import name_of
 from tooltel.cli import main
 from tooltel.cli.app import VERBS, app
+
+if TYPE_CHECKING:
+    from tests.servers import Servers
 
 SNIPPETS = [(page, block) for page in PAGES for block in read_blocks(page)]
 LANGUAGES = {"sh", "toml", "python", "yaml", "promql", "text", "json", "ini"}
@@ -33,12 +37,18 @@ def is_harmless(command: str) -> bool:
     return command.startswith(("tooltel check", "tooltel render"))
 
 
+def needs_servers(command: str) -> bool:
+    """Whether *command* is one of Prometheus' or Alertmanager's own tools."""
+    return command.startswith(("promtool", "amtool"))
+
+
 COMMANDS = [
     pytest.param(page, command, id=f"{name_of(page)}: {command}"[:80])
     for page in PAGES
     for command in commands_of(page)
 ]
-# The README's are run in the order of its story, by a test of its own.
+# The README's are run in the order of its story, by tests of its own.
+WITH_SERVER_TOOLS = [page for page in PAGES if page != README and any(map(needs_servers, commands_of(page)))]
 WITH_HARMLESS = [page for page in PAGES if page != README and any(map(is_harmless, commands_of(page)))]
 EXAMPLE_TESTS = sorted((ROOT / "tests" / "integrations").rglob("test_example.py"))
 WITH_PYTHON = [page for page in PAGES if any(block.language == "python" for block in read_blocks(page))]
@@ -111,6 +121,19 @@ def test_harmless_commands_of_a_page_succeed_in_their_order(
         assert main(shlex.split(command)[1:]) == 0, (command, capsys.readouterr())
 
 
+@pytest.mark.parametrize("page", WITH_SERVER_TOOLS, ids=name_of)
+def test_commands_of_prometheus_and_alertmanager_succeed_on_what_is_rendered(
+    page: Path, tmp_path: Path, newest_servers: Servers
+) -> None:
+    put_files(page, tmp_path)
+    assert run("tooltel render --out ops", tmp_path).returncode == 0
+    for command in filter(needs_servers, commands_of(page)):
+        done = run(command, tmp_path, newest_servers.promtool.parent)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        if "owner=payments" in command:
+            assert done.stdout == "payments-page\n"
+
+
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_a_command_is_one_that_its_program_takes(page: Path, command: str) -> None:
     for part in re.split(r" \| ", command.removesuffix(" &")):
@@ -176,7 +199,7 @@ PROGRAMS = {
     "python3": check_python,
     "pip": check_pip,
     "curl": check_curl,
-    # These are run by tests/readme, with real servers.
+    # These are run, with real servers, here and by tests/readme.
     **dict.fromkeys(("promtool", "amtool", "prometheus", "alertmanager"), take_anything),
     # And these are not ours.
     **dict.fromkeys(

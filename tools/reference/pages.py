@@ -115,7 +115,8 @@ def settings_page() -> str:
         "Settings",
         f"A process reads them from its environment, when `tooltel.configure` or `Tooltel` is called; an unknown "
         f"variable that begins with `{PREFIX}` is an error. In code they are "
-        "`tooltel.configure(..., settings=Settings(name=value))`, with `Settings` from `tooltel.settings`.",
+        "`tooltel.configure(..., settings=Settings(name=value))`, with `Settings` from `tooltel.settings`; that reads "
+        "no environment. `Settings.read(os.environ, name=value)` does both.",
         table(("variable", "name in code", "default", "meaning"), rows),
     )
 
