@@ -16,7 +16,7 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,29 +73,45 @@ class QueryError(Exception):
 def backfilled(servers: Servers, text: str) -> Iterator[Prometheus]:
     """Run the Prometheus of *servers* over the samples in *text*, on a free port of loopback, until left."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        source, data, config = folder / "data.om", folder / "data", folder / "prometheus.yml"
-        source.write_text(text, encoding="utf-8")
-        config.write_text("global: {}\n", encoding="utf-8")
+        data = Path(name, "data")
+        write_blocks(servers, text, data)
+        with serving(servers, data) as prometheus:
+            yield prometheus
+
+
+def write_blocks(servers: Servers, text: str, data: Path) -> None:
+    """Add the samples in *text* to the storage in *data*, which no server may be using."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".om") as source:
+        source.write(text)
+        source.flush()
         blocks = ["tsdb", "create-blocks-from", f"--max-block-duration={BLOCK}", "openmetrics"]
-        made = subprocess.run([servers.promtool, *blocks, source, data], capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            raise ValueError(f"promtool cannot read the samples: {made.stderr or made.stdout}")
-        command: list[str | Path] = [
-            servers.prometheus,
-            f"--config.file={config}",
-            f"--storage.tsdb.path={data}",
-            "--storage.tsdb.retention.time=10y",
-            "--web.listen-address=127.0.0.1:0",
-            "--log.level=info",
-        ]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            try:
-                yield Prometheus(f"http://127.0.0.1:{_port(process.stderr)}")
-            finally:
-                process.terminate()
-                if process.stderr is not None:
-                    process.stderr.read()  # to its end, or a full pipe would keep the server from stopping
+        command: list[str | Path] = [servers.promtool, *blocks, source.name, data]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise ValueError(f"promtool cannot read the samples: {made.stderr or made.stdout}")
+
+
+@contextmanager
+def serving(servers: Servers, data: Path, *, rules: Iterable[Path] = ()) -> Iterator[Prometheus]:
+    """Run the Prometheus of *servers* over the storage in *data*, on a free port of loopback, until left."""
+    config = data.parent / "prometheus.yml"
+    # JSON is YAML too.
+    config.write_text(json.dumps({"global": {}, "rule_files": [str(path) for path in rules]}), encoding="utf-8")
+    command: list[str | Path] = [
+        servers.prometheus,
+        f"--config.file={config}",
+        f"--storage.tsdb.path={data}",
+        "--storage.tsdb.retention.time=10y",
+        "--web.listen-address=127.0.0.1:0",
+        "--log.level=info",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield Prometheus(f"http://127.0.0.1:{_port(process.stderr)}")
+        finally:
+            process.terminate()
+            if process.stderr is not None:
+                process.stderr.read()  # to its end, or a full pipe would keep the server from stopping
 
 
 def _port(log: IO[str] | None) -> int:

@@ -96,7 +96,7 @@ def test_aliases_say_when_they_were_called_and_which_may_go(boards: dict[str, Js
     }  # fmt: skip
     assert set(verdicts) == set(ALIASES) - {"removed"}
     ago = column(board, prometheus, "Aliases/last_call", "alias")
-    assert ago == {"called_now": 0, "called_3_days_ago": pytest.approx(3, abs=0.1)}
+    assert ago == {"called_now": 0, "called_3_days_ago": pytest.approx(3 * DAY, abs=0.1 * DAY)}
     seen = column(board, prometheus, "Aliases/watched", "alias")
     assert seen["never_called"] == pytest.approx(1, abs=0.01)
     assert seen["watched_for_10_days"] == pytest.approx(10 / 30, abs=0.01)
@@ -121,9 +121,9 @@ def test_a_failed_call_is_an_error_or_a_timeout_among_those_that_count(
     rows += calls("idle", ok=0, error=0, timeout=0)
     prometheus, board = backfill_newest(written(rows)), boards[links.FLEET]
     assert number(board, prometheus, "Failed calls/A") == pytest.approx(0.1, abs=0.001)
-    shares = column(board, prometheus, "Worst tools now/failed_share", "tool")
+    shares = column(board, prometheus, "Worst tools/failed_share", "tool")
     assert shares == {"a": pytest.approx(0.2, abs=0.001), "b": 0}  # a tool without calls has no share
-    assert column(board, prometheus, "Worst tools now/calls", "tool")["a"] == pytest.approx(21 * HOUR, rel=0.01)
+    assert column(board, prometheus, "Worst tools/calls", "tool")["a"] == pytest.approx(21 * HOUR, rel=0.01)
 
 
 def test_a_rejected_call_counts_once_however_many_saw_it(boards: dict[str, Json], backfill_newest: Backfill) -> None:
@@ -137,7 +137,7 @@ def test_a_rejected_call_counts_once_however_many_saw_it(boards: dict[str, Json]
         rows.append((signals.REJECTIONS, {**base, "kind": kind, "source": source}, steady(rate)))
     prometheus, board = backfill_newest(written(rows)), boards[links.FLEET]
     assert number(board, prometheus, "Wrong arguments/A") == pytest.approx(0.2, abs=0.001)
-    rejected = column(board, prometheus, "Worst tools now/rejected", "tool")
+    rejected = column(board, prometheus, "Worst tools/rejected", "tool")
     assert rejected == {"a": pytest.approx(0.5 * HOUR, rel=0.01)}
 
 
@@ -148,7 +148,7 @@ def test_the_first_refusal_is_seen_although_its_series_is_born_with_it(
     labels = {"tool": "a", "owner": "orders", "risk": "irreversible", "policy": "refunds", "instance": "a"}
     past = [(at, 1.0) for at in range(born, END + 1, 15)]
     prometheus = backfill_newest(written([*calls("a", ok=1.0), (signals.POLICY_REFUSALS, labels, past)]))
-    assert column(boards[links.FLEET], prometheus, "Worst tools now/refused", "tool") == {"a": 1}
+    assert column(boards[links.FLEET], prometheus, "Worst tools/refused", "tool") == {"a": 1}
 
 
 def test_burn_is_measured_against_the_objective(boards: dict[str, Json], backfill_newest: Backfill) -> None:

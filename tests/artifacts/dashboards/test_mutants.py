@@ -91,7 +91,7 @@ def link_url(before: str, after: str) -> Mutation:
 
 
 def override_unit(board: Json) -> None:
-    override = panel(board, "Worst tools now")["fieldConfig"]["overrides"][3]
+    override = panel(board, "Worst tools")["fieldConfig"]["overrides"][3]
     override["properties"] = [one for one in override["properties"] if one["id"] != "unit"]
 
 
@@ -112,10 +112,10 @@ STATIC_MUTANTS: dict[str, tuple[str, Mutation]] = {
     "a query that is no PromQL": ("names", in_query("Calls", "sum(", "sum((")),
     "a link that takes what no row has": ("names", link_url("__data.fields.tool:", "__data.fields.name:")),
     "a link that takes what the table hides": (
-        "names", at("Worst tools now", "transformations", 1, "options", "excludeByName", "owner", value=True),
+        "names", at("Worst tools", "transformations", 1, "options", "excludeByName", "owner", value=True),
     ),
     "a column of a label that no query gives": (
-        "names", at("Worst tools now", "transformations", 1, "options", "indexByName", "team", value=1),
+        "names", at("Worst tools", "transformations", 1, "options", "indexByName", "team", value=1),
     ),
     "a variable of an unknown metric": ("names", in_variable("tool", "tool_info", "tools_info")),
     "a variable of a label that its series lack": (
@@ -156,7 +156,7 @@ STATIC_MUTANTS: dict[str, tuple[str, Mutation]] = {
     "a color mode that does not exist": ("schema", at("Calls", *FIELDS, "color", "mode", value="traffic")),
     "a panel type that does not exist": ("schema", at("Calls", "type", value="singlestat")),
     "an override that does nothing": (
-        "schema", at("Worst tools now", "fieldConfig", "overrides", 0, "properties", 0, "id", value="widht"),
+        "schema", at("Worst tools", "fieldConfig", "overrides", 0, "properties", 0, "id", value="widht"),
     ),
 }  # fmt: skip
 
@@ -186,8 +186,8 @@ DATA_MUTANTS: dict[str, tuple[str, Mutation]] = {
     ),
     "an operator the wrong way round": ("Calls/A", in_query("Calls", "sum(", "-1 > sum(")),
     "a label that is never set": (
-        "Worst tools now/repeated",
-        in_query("Worst tools now", "repeated_calls_total{", 'repeated_calls_total{job="x", '),
+        "Worst tools/repeated",
+        in_query("Worst tools", "repeated_calls_total{", 'repeated_calls_total{job="x", '),
     ),
     "a variable that finds nothing": ("variable tool", in_variable("tool", "{", '{job="x", ')),
 }  # fmt: skip

@@ -31,25 +31,28 @@ NOT_SCRAPED = {
     "Alerts/now": "ALERTS is written by a Prometheus that evaluates rules",
     "Firing alerts/A": "ALERTS is written by a Prometheus that evaluates rules",
     "Firing alerts/B": "ALERTS is written by a Prometheus that evaluates rules",
-    "Failed rule evaluations/A": "Prometheus' own series: it did not scrape itself",
+    "Failures by place/A": "nothing in tooltel failed",
+    "Failures by place/B": "no value was folded",
+    "Failures by place/C": "Prometheus' own series: it did not scrape itself",
     "Targets/B": "no target is down",
 }
 # The panels of the sidecar's series: none is run here.
-SIDECAR = ("Lag by source/", "Lines read and counted/", "Skipped lines by cause/", "Sources/")
+SIDECAR = ("Lag by source/", "Lines read by source/", "Skipped lines by cause/", "Sources/")
 # What that catalog, and those conversations, do not have.
 QUIET_IN_THE_REPLAY = {
     "Alias": "no tool has an old name",
     "Calls by an old name/": "no tool has an old name",
+    "Items of partial results/": "no tool works through items",
     "Old ": "no tool has an old name",
     "Error budget burn by tool/": "no tool has an objective",
     "Fastest burn/": "no tool has an objective",
     "Objective/": "no tool has an objective",
     "Tools/objective": "no tool has an objective",
-    "First item of a stream/": "no tool streams",
+    "Duration, quantiles/D": "no tool streams",
     "Declarations": "no profile has a budget",
     "Profiles": "no profile has a budget, and no token counter is given",
     "Refused by policy/": "nothing is refused",
-    "Worst tools now/refused": "nothing is refused",
+    "Worst tools/refused": "nothing is refused",
 }
 
 

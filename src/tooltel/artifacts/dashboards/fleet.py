@@ -117,7 +117,7 @@ def _worst(view: View) -> Panel:
         Column("calls", calls, count),
         Column("failed", bad, Look(COUNT, decimals=0, steps=ANY_WARNS)),
         Column("failed %", measures.failed_share(apart, *by, window=RANGE), Look(SHARE, 1, steps=FAILED_STEPS)),
-        Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS, 2)),
+        Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS)),
         Column("rejected", measures.rejected(apart, *by), count),
         Column("refused", refused, count),
         Column("repeated", repeated, alarming),
@@ -127,5 +127,5 @@ def _worst(view: View) -> Panel:
         "wrong; refused: a policy said no; repeated: an equal write was made again. Good: nothing in "
         "color. A click on a tool or an owner opens its dashboard."
     )
-    box = Box("Worst tools now", says, 24, 9)
+    box = Box("Worst tools", says, 24, 9)
     return table_panel(box, columns, order=Order("failed"), none="no calls in this time range")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tooltel import signals
-from tooltel.artifacts.dashboards import links
+from tooltel.artifacts.dashboards import links, measures
 from tooltel.artifacts.dashboards.board import Board, Row
 from tooltel.artifacts.dashboards.doors import cluster_columns
 from tooltel.artifacts.dashboards.looks import COUNT, GOOD, SHARE, WARN, WRONG, Box, Look, Step
@@ -27,8 +27,8 @@ def itself_board(view: View) -> Board:
     """The dashboard of the platform: targets, contained failures, bounds, catalogs and versions."""
     rows = (
         Row("Can I trust what I see?", (_numbers(view),)),
-        Row("What failed, and was kept away from the tools", ((_errors(view), _overflow(view), _rules(view)),)),
-        Row("Processes", ((_targets(view), _instances(view)),)),
+        Row("What failed, and was kept away from the tools", ((_failures(view), _targets(view)),)),
+        Row("Processes", ((_instances(view),),)),
         Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)), (_sources(view),))),
     )
     says = "Whether tooltel itself works: targets, contained failures, bounds that were hit, catalogs in use."
@@ -97,47 +97,25 @@ def _count_stat(view: View, metric: signals.Metric, title: str, says: str) -> Pa
     )
 
 
-def _errors(view: View) -> Panel:
-    says = "Failures inside tooltel, by the part that failed. Every one is logged with its cause. Good: no bars."
-    return _events(
-        view,
-        Box("Internal errors by component", says, 8, 8),
-        signals.INTERNAL_ERRORS,
-        "component",
-        "suffix:errors",
-    )
-
-
-def _overflow(view: View) -> Panel:
+def _failures(view: View) -> Panel:
     says = (
-        "Label values folded into other, by metric. A model that invents names, or a catalog that lacks "
-        "tools that agents run, does this. Good: no bars."
-    )
-    return _events(view, Box("Values folded by metric", says, 8, 8), signals.LABEL_OVERFLOW, "metric", "suffix:values")
-
-
-def _events(view: View, box: Box, metric: signals.Metric, label: str, unit: str) -> Panel:
-    expr = view.total(view.gained(metric, window=RATE), label)
-    return graph_panel(
-        box,
-        Look(unit, decimals=0, none="no process"),
-        Query(expr, legend=f"{{{{{label}}}}}"),
-        style=Style(bars=True),
-    )
-
-
-def _rules(view: View) -> Panel:
-    says = (
-        "Evaluations of tooltel's rules that failed in Prometheus. While they fail, alerts do not fire. Good: no bars."
+        "What failed, and when. error in: a failure inside tooltel, logged with its cause; folded in: label values of "
+        "a metric that became other, as when a model invents names or agents run tools that the catalog lacks; "
+        "rules of: evaluations that failed in Prometheus, where it scrapes itself: while they fail, alerts do not "
+        "fire. Good: nothing failed."
     )
     failed = over("increase", view.foreign(signals.RULE_FAILURES, rule_group=OURS), RATE)
     # The label is the file and the group; the group alone tells which.
     short = Expr(f'label_replace({failed.text}, "group", "$1", "rule_group", ".*;(.+)")', failed.labels | {"group"})
+    errors = view.total(view.gained(signals.INTERNAL_ERRORS, window=RATE), "component")
+    folded = view.total(view.gained(signals.LABEL_OVERFLOW, window=RATE), "metric")
     return graph_panel(
-        Box("Failed rule evaluations", says, 8, 8),
-        Look("suffix:failures", decimals=0, none="Prometheus does not scrape itself"),
-        Query(view.total(short, "group"), legend="{{group}}"),
-        style=Style(bars=True),
+        Box("Failures by place", says, 15, 7),
+        Look("suffix:failures", decimals=0, none="nothing failed"),
+        Query(measures.happened(errors), legend="error in {{component}}"),
+        Query(measures.happened(folded), legend="folded in {{metric}}"),
+        Query(measures.happened(view.total(short, "group")), legend="rules of {{group}}"),
+        style=Style(bars=True, hue="red"),
     )
 
 
@@ -146,7 +124,7 @@ def _targets(view: View) -> Panel:
     up = view.series(signals.UP, job=view.options.job)
     down = compare(Expr(f"count({up.text}) - sum({up.text})", frozenset(), loose=True), ">", 0)
     return graph_panel(
-        Box("Targets", says, 9, 8),
+        Box("Targets", says, 9, 7),
         Look("suffix:targets", decimals=0, none="no target", low=0),
         Query(call("sum", up), legend="up"),
         Query(down, legend="down"),
@@ -176,7 +154,7 @@ def _instances(view: View) -> Panel:
         "Processes with the version of tooltel, the fingerprint of the catalog they hold and how long ago they loaded "
         "it. Good: the same two everywhere, and no failed reload."
     )
-    box = Box("Processes and their catalogs", says, 15, 8)
+    box = Box("Processes and their catalogs", says, 24, 6)
     return table_panel(box, columns, order=Order("failed reloads"), none="no process")
 
 
@@ -184,19 +162,18 @@ def _lag(view: View) -> Panel:
     says = "Bytes that were written to a source and are not counted yet. Good: near 0, and back there after a burst."
     expr = view.total(view.series(signals.SIDECAR_LAG), "source", function="max")
     return graph_panel(
-        Box("Lag by source", says, 8, 8), Look("bytes", none="no sidecar", low=0), Query(expr, "{{source}}")
+        Box("Lag by source", says, 8, 7), Look("bytes", none="no sidecar", low=0), Query(expr, "{{source}}")
     )
 
 
 def _lines(view: View) -> Panel:
-    says = "Lines read and lines that a signature counted, per second. Good: both at their usual level."
-    read = view.total(view.rate(signals.SIDECAR_LINES))
-    matched = view.total(view.rate(signals.SIDECAR_MATCHES))
+    says = "Lines read per second. Good: the usual level; a fall to nothing is a log that moved."
+    read = view.total(view.rate(signals.SIDECAR_LINES), "source")
     return graph_panel(
-        Box("Lines read and counted", says, 8, 8),
+        Box("Lines read by source", says, 8, 7),
         Look("suffix:lines/s", none="no sidecar", low=0),
-        Query(read, "read"),
-        Query(matched, "counted"),
+        Query(read, "{{source}}"),
+        style=Style(steady=True),
     )
 
 
@@ -204,9 +181,9 @@ def _skipped(view: View) -> Panel:
     says = "Lines that could not be judged, by cause. Good: no bars."
     gained = view.gained(signals.SIDECAR_SKIPPED_LINES, window=RATE)
     return graph_panel(
-        Box("Skipped lines by cause", says, 8, 8),
-        Look("suffix:lines", decimals=0, none="no sidecar"),
-        Query(view.total(gained, "cause"), "{{cause}}"),
+        Box("Skipped lines by cause", says, 8, 7),
+        Look("suffix:lines", decimals=0, none="no line was skipped"),
+        Query(measures.happened(view.total(gained, "cause")), "{{cause}}"),
         style=Style(bars=True),
     )
 
@@ -226,6 +203,7 @@ def _sources(view: View) -> Panel:
         *cluster_columns(view),
         Column("source"),
         Column("read", gained(signals.SIDECAR_BYTES), Look("bytes"), width=110),
+        Column("counted", gained(signals.SIDECAR_MATCHES), Look("suffix:lines", decimals=0), width=110),
         Column("last read", ago, Look("dtdurations"), width=150),
         Column("open files", held, Look(COUNT, decimals=0), width=100),
         Column("rotations", gained(signals.SIDECAR_ROTATIONS), Look(COUNT, decimals=0), width=100),
@@ -234,7 +212,8 @@ def _sources(view: View) -> Panel:
         Column("failed commits", gained(signals.SIDECAR_CHECKPOINT_FAILURES), warns, width=125),
     ]
     says = (
-        "What each source gave in the chosen time range: its bytes, when it last gave any, and what went "
-        "wrong. Good: nothing skipped, and no failed commit: while one fails, counts stand still."
+        "What each source gave in the chosen time range: its bytes, the lines that a signature counted, when it last "
+        "gave any, and what went wrong. Good: nothing skipped, and no failed commit: while one fails, counts stand "
+        "still."
     )
-    return table_panel(Box("Sources", says, 24, 7), columns, order=Order("failed commits"), none="no sidecar")
+    return table_panel(Box("Sources", says, 24, 5), columns, order=Order("failed commits"), none="no sidecar")

@@ -10,10 +10,10 @@ from tooltel.artifacts.dashboards.board import Board, Row
 from tooltel.artifacts.dashboards.doors import cluster_columns, owner_link, profile_link, tool_link
 from tooltel.artifacts.dashboards.looks import CALLS, CHARS, COUNT, GOOD, PLAIN, SHARE, WARN, WRONG, Box, Look, Step
 from tooltel.artifacts.dashboards.panels import Panel, Style, graph_panel, stat_panel
-from tooltel.artifacts.dashboards.parts import ANY_IS_WRONG, ANY_WARNS, NEAR_BUDGET, names_table, not_found_panel
+from tooltel.artifacts.dashboards.parts import AGO, ANY_IS_WRONG, ANY_WARNS, NEAR_BUDGET, names_table, not_found_panel
 from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
-from tooltel.artifacts.dashboards.view import RATE, View
+from tooltel.artifacts.dashboards.view import RANGE, RATE, View
 from tooltel.promql import Expr, call, compare, duration, either, over
 from tooltel.signals import UNOWNED, Reason
 
@@ -62,8 +62,8 @@ def _numbers(view: View) -> tuple[Panel, ...]:
         ),
         stat_panel(
             Box(
-                "Old names called",
-                "Calls that used an alias, in the chosen time range. Good: falling.",
+                "Aliases called",
+                "Calls that used an old name that still works, in the chosen time range. Good: falling.",
                 4,
                 4,
             ),
@@ -84,7 +84,7 @@ def _numbers(view: View) -> tuple[Panel, ...]:
         ),
         stat_panel(
             Box(
-                "Tools without an owner",
+                "Unowned tools",
                 "Tools that agents run and the catalog does not hold. Their pages go to the platform. Good: 0.",
                 4,
                 4,
@@ -122,7 +122,7 @@ def _aliases(view: View) -> Panel:
     metric, window = signals.ALIAS_CALLS, _retention(view)
     here = apart.total(apart.series(metric), *ALIAS)
     calls = apart.total(over("increase", apart.series(metric), window), *ALIAS)
-    last = measures.days_since_last(apart, metric, *ALIAS, window=window)
+    last = measures.since_last(apart, metric, *ALIAS, window=window)
     watched = measures.watched(apart, metric, *ALIAS, window=window)
     verdicts = {"0": ("keep", PLAIN), "1": ("may go", "blue")}
     columns = [
@@ -131,12 +131,7 @@ def _aliases(view: View) -> Panel:
         Column("tool", link=tool_link(view)),
         Column("owner", link=owner_link(view), width=110),
         Column("calls", _still(apart, calls, here), Look(COUNT, decimals=0), width=65),
-        Column(
-            "last call",
-            _still(apart, last, here),
-            Look("suffix:d ago", decimals=1, none="not seen"),
-            width=95,
-        ),
+        Column("last call", _still(apart, last, here), AGO, width=95),
         Column("watched", _still(apart, watched, here), Look(SHARE, decimals=0), width=80),
         Column("verdict", _removable(apart), Look(COUNT, words=verdicts), width=80),
     ]
@@ -160,9 +155,9 @@ def _alias_calls(view: View) -> Panel:
     expr = view.total(view.gained(signals.ALIAS_CALLS, window=RATE), "alias")
     return graph_panel(
         Box("Calls by an old name", says, 9, 8),
-        Look(CALLS, decimals=0, none="the catalog has no alias"),
-        Query(expr, legend="{{alias}}"),
-        style=Style(bars=True),
+        Look(CALLS, decimals=0, none="no old name was called"),
+        Query(measures.happened(expr), legend="{{alias}}"),
+        style=Style(bars=True, hue="blue"),
     )
 
 
@@ -195,14 +190,16 @@ def _profiles(view: View) -> Panel:
 
 def _sizes(view: View) -> Panel:
     says = (
-        "Characters of all declarations of a profile over time. Good: flat; a step is a release, and "
-        "somebody should be able to say which."
+        "Characters of all declarations of a profile over time, of the five largest. Good: flat; a step is a release, "
+        "and somebody should be able to say which."
     )
     chars = view.total(view.series(signals.DECLARATION_CHARS), "profile", function="max")
+    most = over("max_over_time", view.series(signals.DECLARATION_CHARS), RANGE)
+    largest = measures.leading(view, chars, view.total(most, "profile", function="max"), "profile")
     return graph_panel(
         Box("Declarations over time", says, 12, 8),
         Look(CHARS, none="nothing was declared yet", low=0),
-        Query(chars, legend="{{profile}}"),
+        Query(largest, legend="{{profile}}"),
     )
 
 
@@ -215,27 +212,27 @@ def _fingerprints(view: View) -> Panel:
     each = apart.total(seen, *by, "sha", function="group")
     columns = [
         *cluster_columns(view),
-        Column("owner", link=owner_link(view), width=110),
+        Column("owner", link=owner_link(view), width=100),
         Column("tool", link=tool_link(view)),
-        Column("version", width=75),
-        Column("fingerprint", label="sha", width=130),
+        Column("version", width=85),
+        Column("fingerprint", label="sha", width=120),
         Column(
             "first seen",
-            measures.days_since_first(apart, metric, *by, "sha", window=window),
-            Look("suffix:d ago", decimals=1),
-            width=100,
+            measures.since_first(apart, metric, *by, "sha", window=window),
+            Look("dtdurations"),
+            width=90,
         ),
         Column(
             "shown by",
             apart.total(apart.series(metric), *by, "sha", function="count"),
             Look(COUNT, decimals=0),
-            width=90,
+            width=85,
         ),
         Column(
             "same version",
             apart.total(each, *by, function="count"),
             Look(COUNT, decimals=0, steps=(Step(1.5, WRONG),)),
-            width=115,
+            width=110,
         ),
     ]
     says = (

@@ -88,6 +88,13 @@ class Look:
         )
 
 
+def unmeasured(look: Look) -> dashboard.ValueMapping:
+    """The words of *look* where there is no number, in no color."""
+    result = dashboard.ValueMappingResult(text=look.none, color=PLAIN, index=len(look.words))
+    options = dashboard.DashboardSpecialValueMapOptions(match=dashboard.SpecialValueMatch.NULL, result=result)
+    return dashboard.SpecialValueMap(options=options)
+
+
 def plain_thresholds(look: Look) -> dict[str, Any]:
     """The colors of *look* as the value of an override."""
     steps: list[dict[str, Any]] = [{"value": None, "color": look.base}]

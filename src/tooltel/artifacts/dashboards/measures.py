@@ -11,11 +11,10 @@ from tooltel.promql import LE, Expr, Match, call, compare, either, none_of, one_
 if TYPE_CHECKING:
     from tooltel.signals import Metric
 
-DAY: Final = 86400
 HOUR: Final = "1h"
 LAST_HOUR: Final = "65m"  # an hour and some scrapes, so that hourly looks leave no gap between them
 BURN_WINDOW: Final = HOUR  # the longer window of the fastest burn alert
-SHOWN: Final = 10  # series that a graph can hold and a reader can tell apart
+SHOWN: Final = 5  # series that a reader can tell apart, and whose names fit under a third of a small screen
 
 BAD: Final = one_of(*signals.BAD)
 COUNTED: Final = none_of(*signals.NEUTRAL)
@@ -93,31 +92,49 @@ def budget_used(view: View, *by: str) -> Expr:
     return view.join(chars, "/", compare(budget, ">", 0), *by)
 
 
-def busiest(view: View, expr: Expr, gained: Expr, *by: str) -> Expr:
-    """The series of *expr* whose counter gained most in the whole range: the same ones at every point."""
-    at_end = Expr(gained.text.replace(f"[{RANGE}]", f"[{RANGE}] @ end()"), gained.labels)
-    top = Expr(f"topk({SHOWN}, {view.total(at_end, *by)})", frozenset(by))
-    return view.join(expr, "and", top, *by)
+def leading(view: View, expr: Expr, ranking: Expr, *by: str) -> Expr:
+    """The series of *expr* that lead a *ranking* of the whole range, by *by*: the same ones at every point."""
+    at_end = ranking.text.replace(f"[{RANGE}]", f"[{RANGE}] @ end()")
+    return view.join(expr, "and", Expr(f"topk({SHOWN}, {at_end})", frozenset(by)), *by)
 
 
-def days_since_last(view: View, metric: Metric, *by: str, window: str, **matchers: str | Match) -> Expr:
+def busiest(view: View, expr: Expr, *by: str) -> Expr:
+    """The series of *expr* that had most calls in the whole range."""
+    return leading(view, expr, calls(view, *by), *by)
+
+
+def failing(view: View, expr: Expr, *by: str) -> Expr:
+    """The series of *expr* that had most failed calls in the whole range."""
+    return leading(view, expr, view.total(view.gained(signals.TOOL_CALLS, outcome=BAD), *by), *by)
+
+
+def happened(expr: Expr) -> Expr:
     """
-    Days since a counter last rose, looked at hour by hour over *window*; nothing where it never did.
+    Events without the points at which there were none.
 
-    The last hour counts as 0 days, as the hourly looks stand at full hours.
+    A series that never had one is not there at all: no legend lists it, and a quiet panel says that it is quiet.
+    """
+    return compare(expr, ">", 0)
+
+
+def since_last(view: View, metric: Metric, *by: str, window: str, **matchers: str | Match) -> Expr:
+    """
+    Seconds since a counter last rose, looked at hour by hour over *window*; nothing where it never did.
+
+    The last hour counts as 0, as the hourly looks stand at full hours.
     """
     rose = compare(view.total(view.gained(metric, window=LAST_HOUR, **matchers), *by), ">", 0)
     now = Expr(f"0 * {rose.operand}", rose.labels, loose=True)
     last = f"max_over_time(timestamp({rose.text})[{window}:{HOUR}])"
-    return either(now, Expr(f"(time() - {last}) / {DAY}", rose.labels, loose=True))
+    return either(now, Expr(f"time() - {last}", rose.labels, loose=True))
 
 
-def days_since_first(view: View, metric: Metric, *by: str, window: str) -> Expr:
-    """Days since series were first seen, at most *window* and the retention of Prometheus."""
+def since_first(view: View, metric: Metric, *by: str, window: str) -> Expr:
+    """Seconds since series were first seen, at most *window* and the retention of Prometheus."""
     series = view.series(metric)
     first = Expr(f"min_over_time(timestamp({series.text})[{window}:{HOUR}])", series.labels)
     oldest = view.total(first, *by, function="min")
-    return Expr(f"(time() - {oldest.operand}) / {DAY}", oldest.labels, loose=True)
+    return Expr(f"time() - {oldest.operand}", oldest.labels, loose=True)
 
 
 def watched(view: View, metric: Metric, *by: str, window: str) -> Expr:

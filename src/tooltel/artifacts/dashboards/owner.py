@@ -35,7 +35,7 @@ def owner_board(view: View) -> Board:
     """The dashboard that a page links to: what fires, how fast the budget burns, and why."""
     rows = (
         Row("Is anything of mine broken?", (_numbers(view),)),
-        Row("What am I paged for?", ((alerts_table(view, 24, 6),),)),
+        Row("What am I paged for?", ((alerts_table(view, 24, 8),),)),
         Row("My tools", ((_tools(view),), (_burn(view, 8, 8), failed_by(view, TOOL, 8, 8), slow_by(view, TOOL, 8, 8)))),
         Row(
             "Does the model call them right?",
@@ -43,7 +43,7 @@ def owner_board(view: View) -> Board:
         ),
         Row(
             "What must not happen",
-            ((repeats_panel(view, 8, 7), refusals_panel(view, 8, 7), items_panel(view, 8, 7)),),
+            ((repeats_panel(view, 8, 8), refusals_panel(view, 8, 8), items_panel(view, 8, 8)),),
         ),
     )
     says = "Everything one team answers for. Choose an owner; a page's link has chosen it already."
@@ -135,11 +135,10 @@ def _burn(view: View, width: int, height: int) -> Panel:
     fast, steps = _burn_steps(view)
     says = (
         "How many times faster than its objective allows a tool spends its error budget, over the hour before each "
-        f"point: of the ten tools with most failed calls. 1 is just sustainable; {fast:g} (dashed, red) pages when the "
-        "last minutes agree. Good: below 1."
+        f"point: of the five tools with most failed calls. 1 is just sustainable; {fast:g} (dashed, red) pages when "
+        "the last minutes agree. Good: below 1."
     )
-    failed = view.gained(signals.TOOL_CALLS, outcome=measures.BAD)
-    worst = measures.busiest(view, measures.burn(view), failed, "owner", "tool")
+    worst = measures.failing(view, measures.burn(view), "owner", "tool")
     return graph_panel(
         Box("Error budget burn by tool", says, width, height),
         Look(TIMES, decimals=1, base=GOOD, steps=steps, none="no objective", low=0),
@@ -173,7 +172,7 @@ def _tools(view: View) -> Panel:
         Column("running", running, Look(COUNT, decimals=0)),
         Column("failed %", measures.failed_share(apart, *by), Look(SHARE, 2, steps=FAILED_STEPS)),
         Column("objective", objective, Look(SHARE, 2)),
-        Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS, 2)),
+        Column("p95", measures.quantile(apart, 0.95, *by, window=RANGE), Look(SECONDS)),
         Column("rejected", measures.rejected(apart, *by), Look(COUNT, 0)),
     ]
     says = (

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from tooltel import signals
-from tooltel.artifacts.dashboards.looks import CALLS, SHARE, TIMES, Box, Look, Step, override, plain_thresholds
-from tooltel.artifacts.dashboards.queries import SOURCE, Form, Query
+from tooltel.artifacts.dashboards.looks import (
+    CALLS,
+    SHARE,
+    TIMES,
+    Box,
+    Look,
+    Step,
+    override,
+    plain_thresholds,
+    unmeasured,
+)
+from tooltel.artifacts.dashboards.queries import SOURCE, Query
 from tooltel.artifacts.dashboards.sdk import bargauge, common, dashboard, heatmap, stat, timeseries
 
 if TYPE_CHECKING:
     from tooltel.signals import Metric
 
-# A bar counts the events since the one before: few and wide ones can be told apart.
+# A bar counts the events since the one before: few and wide ones can be told apart. Grafana's window for a point is a
+# scrape longer than the step: over two minutes and more, few events are counted in two bars.
 BARS: Final = 60
-BAR_STEP: Final = "1m"
-# Shares and quantiles of few calls jump about; over two minutes and more they say something.
+BAR_STEP: Final = "2m"
+# Shares and quantiles of few calls jump about: fewer points, over two minutes and more, say something.
+STEADY: Final = 40
 STEADY_STEP: Final = "2m"
 
-ROOM: Final = {SHARE: 0.05, TIMES: 2}  # that an axis has at least, by unit
+ROOM: Final = {SHARE: 0.05, TIMES: 2, "bytes": 1024}  # that an axis has at least, by unit
 EVENTS: Final = 4  # the same, for counted events
-WORDY: Final = 76  # pixels of an axis whose numbers have a word behind them
+WORDY: Final = 84  # pixels of an axis whose numbers have a word behind them
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +81,13 @@ class Panel:
 
 def stat_panel(box: Box, look: Look, *queries: Query, paint: Mapping[str, tuple[Step, ...]] | None = None) -> Panel:
     """
-    One number, or a few with names. A range query gives it a small graph of where it came from.
+    One number, or a few with names. *paint* gives single names steps of their own.
 
-    *paint* gives single names steps of their own.
+    There is no small graph behind the number: in a panel this low, its line would run through the digits.
     """
-    graph = common.BigValueGraphMode.AREA if queries[0].form is Form.RANGE else common.BigValueGraphMode.NONE
     text = common.BigValueTextMode.VALUE_AND_NAME if len(queries) > 1 else common.BigValueTextMode.VALUE
     options = stat.Options(
-        graph_mode=graph,
+        graph_mode=common.BigValueGraphMode.NONE,
         color_mode=common.BigValueColorMode.VALUE,
         text_mode=text,
         reduce_options=common.ReduceDataOptions(calcs=["lastNotNull"], fields="", values=False),
@@ -84,9 +96,10 @@ def stat_panel(box: Box, look: Look, *queries: Query, paint: Mapping[str, tuple[
         override(name, {"thresholds": plain_thresholds(replace(look, steps=steps))})
         for name, steps in (paint or {}).items()
     ]
-    fields = dashboard.FieldConfigSource(
-        defaults=look.defaults(color=dashboard.FieldColorModeId.THRESHOLDS), overrides=overrides
-    )
+    defaults = look.defaults(color=dashboard.FieldColorModeId.THRESHOLDS)
+    # What is not measured is neither good nor bad; a number's color would be that of 0.
+    defaults.mappings = [*(defaults.mappings or []), unmeasured(look)]
+    fields = dashboard.FieldConfigSource(defaults=defaults, overrides=overrides)
     return Panel("stat", box, _numbered(queries), options, fields)
 
 
@@ -95,15 +108,18 @@ class Style:
     """
     How a graph is drawn.
 
-    `bars` are for counted events, lines for rates, `steady` lines for shares and quantiles; `paint` gives single
-    series a color; `link` is where a click on a series leads, with its title; `limits` draws the steps of the
-    look as dashed lines.
+    `bars` are for counted events, lines for rates, `steady` lines for shares and quantiles. `paint` gives single
+    series a color, `ending` those whose names end so, and `hue` gives all others shades of one: where every series is
+    a fault, none may be green. `link` is where a click on a series leads, with its title; `limits` draws the steps of
+    the look as dashed lines.
     """
 
     bars: bool = False
     stacked: bool = False
     steady: bool = False
     paint: Mapping[str, str] = field(default_factory=dict)
+    ending: Mapping[str, str] = field(default_factory=dict)
+    hue: str | None = None
     link: tuple[str, str] | None = None
     limits: bool = False
 
@@ -136,19 +152,25 @@ def graph_panel(box: Box, look: Look, *queries: Query, style: Style | None = Non
             mode=common.TooltipDisplayMode.MULTI, sort=common.SortOrder.DESCENDING, hide_zeros=style.bars
         ),
     )
-    overrides = [
-        override(name, {"color": {"mode": "fixed", "fixedColor": color}}) for name, color in style.paint.items()
+    overrides = [override(name, {"color": _fixed(color)}) for name, color in style.paint.items()]
+    overrides += [
+        override(f"/{re.escape(end)}$/", {"color": _fixed(color)}, matcher="byRegexp")
+        for end, color in style.ending.items()
     ]
     if style.link:
         title, url = style.link
         overrides.append(override(".*", {"links": [{"title": title, "url": url}]}, matcher="byRegexp"))
-    fields = dashboard.FieldConfigSource(
-        defaults=look.defaults(color=dashboard.FieldColorModeId.PALETTE_CLASSIC, custom=style.custom(look)),
-        overrides=overrides,
-    )
+    defaults = look.defaults(color=dashboard.FieldColorModeId.PALETTE_CLASSIC, custom=style.custom(look))
+    if style.hue:
+        defaults.color = dashboard.FieldColor(mode=dashboard.FieldColorModeId.SHADES, fixed_color=style.hue)
+    fields = dashboard.FieldConfigSource(defaults=defaults, overrides=overrides)
     step = BAR_STEP if style.bars else STEADY_STEP if style.steady else None
-    points = BARS if style.bars else None
+    points = BARS if style.bars else STEADY if style.steady else None
     return Panel("timeseries", box, _numbered(queries), options, fields, interval=step, points=points)
+
+
+def _fixed(color: str) -> dict[str, str]:
+    return {"mode": "fixed", "fixedColor": color}
 
 
 def bars_panel(box: Box, look: Look, query: Query) -> Panel:
@@ -164,7 +186,9 @@ def bars_panel(box: Box, look: Look, query: Query) -> Panel:
         text=common.VizTextDisplayOptions(title_size=13, value_size=14),
         reduce_options=common.ReduceDataOptions(calcs=["lastNotNull"], fields="", values=False),
     )
-    fields = dashboard.FieldConfigSource(defaults=look.defaults(color=dashboard.FieldColorModeId.THRESHOLDS))
+    defaults = look.defaults(color=dashboard.FieldColorModeId.THRESHOLDS)
+    defaults.mappings = [*(defaults.mappings or []), unmeasured(look)]
+    fields = dashboard.FieldConfigSource(defaults=defaults)
     return Panel("bargauge", box, _numbered((query,)), options, fields)
 
 

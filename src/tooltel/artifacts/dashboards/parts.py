@@ -16,19 +16,20 @@ from tooltel.artifacts.dashboards.doors import (
     tool_link,
     tool_series_link,
 )
-from tooltel.artifacts.dashboards.looks import CALL_RATE, CALLS, COUNT, GOOD, SHARE, WARN, WRONG, Box, Look, Step
+from tooltel.artifacts.dashboards.looks import CALL_RATE, CALLS, COUNT, GOOD, PLAIN, SHARE, WARN, WRONG, Box, Look, Step
 from tooltel.artifacts.dashboards.panels import Panel, Style, bars_panel, graph_panel, stat_panel
 from tooltel.artifacts.dashboards.queries import Form, Query
 from tooltel.artifacts.dashboards.tables import Column, Order, table_panel
 from tooltel.artifacts.dashboards.view import OWNER, RANGE, RATE, TOOL, View
 from tooltel.artifacts.defaults import PAGE, TICKET
-from tooltel.promql import Expr, call, either, one_of
-from tooltel.signals import Reason, RejectionKind, RejectionSource, Status
+from tooltel.promql import Expr, call, either, one_of, over
+from tooltel.signals import Reason, RejectionKind, RejectionSource, Risk, Status
 
 FAILED_STEPS: Final = (Step(0.01, WARN), Step(0.05, WRONG))
 ANY_WARNS: Final = (Step(0.5, WARN),)  # increase() extrapolates: half an event is one
 ANY_IS_WRONG: Final = (Step(0.5, WRONG),)
 NEAR_BUDGET: Final = 0.9
+AGO: Final = Look("dtdurations", none="not seen", words={"0": ("last hour", PLAIN)})
 WATCHDOG: Final = "Watchdog"
 
 OUTCOME_COLORS: Final[Mapping[str, str]] = MappingProxyType(
@@ -51,6 +52,10 @@ REASON_COLORS: Final[Mapping[str, str]] = MappingProxyType(
         Reason.UNKNOWN: "purple",
         Reason.EMPTY: "#9fa7b3",
     }
+)
+# By the end of a legend that names a tool or a policy and then the risk of the call.
+RISK_COLORS: Final[Mapping[str, str]] = MappingProxyType(
+    {f", {Risk.READ}": "blue", f", {Risk.WRITE}": "orange", f", {Risk.IRREVERSIBLE}": "red"}
 )
 REJECTION_COLORS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -146,8 +151,8 @@ def not_found_panel(view: View, width: int, height: int) -> Panel:
     expr = view.total(view.appeared(signals.NOT_FOUND, window=RATE), "reason")
     return graph_panel(
         Box("No such tool, by reason", says, width, height),
-        Look(CALLS, decimals=0),
-        Query(expr, legend="{{reason}}"),
+        Look(CALLS, decimals=0, none="every call found its tool"),
+        Query(measures.happened(expr), legend="{{reason}}"),
         style=Style(bars=True, paint=REASON_COLORS),
     )
 
@@ -162,8 +167,8 @@ def rejections_panel(view: View, width: int, height: int) -> Panel:
     expr = view.total(view.appeared(signals.REJECTIONS, window=RATE), "kind", "source")
     return graph_panel(
         Box("Wrong arguments, by kind", says, width, height),
-        Look(CALLS, decimals=0),
-        Query(expr, legend="{{kind}}, {{source}}"),
+        Look(CALLS, decimals=0, none="no arguments were rejected"),
+        Query(measures.happened(expr), legend="{{kind}}, {{source}}"),
         style=Style(bars=True, paint=REJECTION_COLORS),
     )
 
@@ -197,7 +202,7 @@ def declarations_panel(view: View, width: int, height: int) -> Panel:
         "profile's budget. Every model call pays for them. Good: below 90 %; above 100 % an alert fires."
     )
     steps = (Step(NEAR_BUDGET, WARN), Step(1, WRONG))
-    look = Look(SHARE, decimals=0, base=GOOD, steps=steps, none="no profile has a budget", low=0, high=1.2)
+    look = Look(SHARE, decimals=0, base=GOOD, steps=steps, none="no budget", low=0, high=1.2)
     used = view.total(measures.budget_used(view), "profile", function="max")
     query = Query(used, legend="{{profile}}", form=Form.INSTANT)
     return bars_panel(Box("Declarations against budget", says, width, height), look, query)
@@ -206,30 +211,36 @@ def declarations_panel(view: View, width: int, height: int) -> Panel:
 def refusals_panel(view: View, width: int, height: int) -> Panel:
     """Calls that a policy refused."""
     says = (
-        "Calls that a policy refused, by policy. Good: none, or a few of a policy that does its work. A "
-        "refused irreversible call raises an alert of its own."
+        "Calls that a policy refused, by policy; red: irreversible ones, which raise an alert of their own. Good: "
+        "none, or a few of a policy that does its work."
     )
     expr = view.total(view.appeared(signals.POLICY_REFUSALS, window=RATE), "policy", "risk")
     return graph_panel(
         Box("Refused by policy", says, width, height),
         Look(CALLS, decimals=0, none="no call was refused"),
-        Query(expr, legend="{{policy}}, {{risk}}"),
-        style=Style(bars=True),
+        Query(measures.happened(expr), legend="{{policy}}, {{risk}}"),
+        style=Style(bars=True, ending=RISK_COLORS),
     )
 
 
 def repeats_panel(view: View, width: int, height: int) -> Panel:
     """Equal writes made twice."""
     says = (
-        "Writes and irreversible calls made again with equal arguments in one session, after the first "
-        "one had settled. Good: none; an irreversible one pages its owner."
+        "Writes and irreversible calls made again with equal arguments in one session, after the first one had "
+        "settled, of the five tools with most of them. Good: none; an irreversible one (red) pages its owner."
     )
-    expr = view.total(view.appeared(signals.REPEATED_CALLS, window=RATE), "owner", "tool")
+    by = ("owner", "tool", "risk")
+    expr = view.total(view.appeared(signals.REPEATED_CALLS, window=RATE), *by)
+    gained = view.total(view.gained(signals.REPEATED_CALLS), *by)
+    ever = view.total(over("max_over_time", view.series(signals.REPEATED_CALLS), RANGE), *by)
+    # increase() is 0 for a series that was born with its first event: of those, the larger ones come first.
+    ranking = Expr(f"{gained.operand} + {ever.operand} / 1e6", gained.labels, loose=True)
+    most = measures.leading(view, expr, ranking, *by)
     return graph_panel(
         Box("Equal writes made twice", says, width, height),
-        Look(CALLS, decimals=0, none="no tool that writes"),
-        Query(expr, legend="{{tool}}"),
-        style=Style(bars=True, link=tool_series_link(view)),
+        Look(CALLS, decimals=0, none="no write was made twice"),
+        Query(measures.happened(most), legend="{{tool}}, {{risk}}"),
+        style=Style(bars=True, ending=RISK_COLORS, link=tool_series_link(view)),
     )
 
 
@@ -244,7 +255,7 @@ def items_panel(view: View, width: int, height: int) -> Panel:
     return graph_panel(
         Box("Items of partial results", says, width, height),
         Look("suffix:items", decimals=0, none="no partial result"),
-        Query(expr, legend="{{status}}"),
+        Query(measures.happened(expr), legend="{{status}}"),
         style=Style(bars=True, paint=paint),
     )
 
@@ -252,12 +263,12 @@ def items_panel(view: View, width: int, height: int) -> Panel:
 def failed_by(view: View, label: str, width: int, height: int) -> Panel:
     """Share of failed calls over time, of the busiest owners or tools."""
     says = (
-        f"Share of calls that ended in error or timeout, of the ten busiest by {label}. Good: flat and "
+        f"Share of calls that ended in error or timeout, of the five by {label} with most of them. Good: flat and "
         f"near 0; one line that leaves the others is one {label}'s trouble, all of them together are the "
         "platform's."
     )
     share = measures.failed_share(view, label, window=RATE)
-    top = measures.busiest(view, share, view.gained(signals.TOOL_CALLS), label)
+    top = measures.failing(view, share, label)
     link = owner_series_link(view) if label == OWNER else tool_series_link(view)
     return graph_panel(
         Box(f"Failed calls by {label}", says, width, height),
@@ -270,11 +281,11 @@ def failed_by(view: View, label: str, width: int, height: int) -> Panel:
 def slow_by(view: View, label: str, width: int, height: int) -> Panel:
     """95th percentile over time, of the busiest owners or tools."""
     says = (
-        f"95th percentile of the time that calls spent in their tool, of the ten busiest by {label}. The "
+        f"95th percentile of the time that calls spent in their tool, of the five slowest by {label}. The "
         "profile does not narrow it: the standard's metric has no such label. Good: flat."
     )
     value = measures.quantile(view, 0.95, label)
-    top = measures.busiest(view, value, view.gained(signals.TOOL_CALLS), label)
+    top = measures.leading(view, value, measures.quantile(view, 0.95, label, window=RANGE), label)
     link = owner_series_link(view) if label == OWNER else tool_series_link(view)
     return graph_panel(
         Box(f"Slowest 5 % by {label}", says, width, height),
@@ -291,7 +302,7 @@ def names_table(view: View, width: int, height: int) -> Panel:
     known = one_of(Reason.RENAMED, Reason.NOT_IN_PROFILE)
     gained = apart.total(apart.appeared(signals.NOT_FOUND, reason=known), *by)
     asked = Expr(f"{gained.operand} > 0", gained.labels, loose=True)
-    since = measures.days_since_last(apart, signals.NOT_FOUND, *by, window=RANGE, reason=known)
+    since = measures.since_last(apart, signals.NOT_FOUND, *by, window=RANGE, reason=known)
     recent = Expr(apart.join(either(since), "and", asked, *by).text, since.labels, loose=True)
     columns = [
         *cluster_columns(view),
@@ -300,13 +311,12 @@ def names_table(view: View, width: int, height: int) -> Panel:
         Column("profile", link=profile_link(view), width=130),
         Column("owner", link=owner_link(view), width=120),
         Column("calls", asked, Look(COUNT, decimals=0), width=70),
-        Column("days ago", recent, Look(COUNT, decimals=1), width=85),
+        Column("last call", recent, AGO, width=95),
     ]
     says = (
         "Known names that models asked for in the chosen time range and did not get. renamed: give the "
         "tool an alias, or take the old name out of prompts and examples; not in profile: the agent was "
-        "told of a tool that it may not use. days ago: since the last such call, by the hour. Good: "
-        "empty."
+        "told of a tool that it may not use. last call: by the hour. Good: empty."
     )
     none = "no old or misplaced name was asked for in this time range"
     box = Box("Old and misplaced names still asked for", says, width, height)

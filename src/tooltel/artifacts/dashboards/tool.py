@@ -5,11 +5,12 @@ from __future__ import annotations
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, measures
 from tooltel.artifacts.dashboards.board import Board, Row
-from tooltel.artifacts.dashboards.doors import cluster_columns
+from tooltel.artifacts.dashboards.doors import cluster_columns, owner_link, tool_link
 from tooltel.artifacts.dashboards.looks import CALL_RATE, CALLS, CHARS, COUNT, GOOD, PLAIN, SECONDS, SHARE, Box, Look
 from tooltel.artifacts.dashboards.panels import Panel, Style, graph_panel, heat_panel, stat_panel
 from tooltel.artifacts.dashboards.parts import (
     FAILED_STEPS,
+    OUTCOME_COLORS,
     alerts_stat,
     fields_table,
     items_panel,
@@ -34,15 +35,15 @@ def tool_board(view: View) -> Board:
     rows = (
         Row("Does it work?", (_numbers(view),)),
         Row("How do its calls end?", ((outcomes_panel(view, 14, 8), _errors(view, 10, 8)),)),
-        Row("How long do they take?", ((_heat(view), _quantiles(view), _first_items(view)),)),
-        Row("Versions side by side", ((_by_version(view), _failed_by_version(view), _versions(view)),)),
+        Row("How long do they take?", ((_heat(view), _quantiles(view)),)),
+        Row("Versions side by side", ((_by_version(view), _failed_by_version(view)), (_versions(view),))),
         Row(
             "Does the model call it right?",
             ((rejections_panel(view, 9, 8), fields_table(view, 9, 8), _corrections(view, 6, 8)),),
         ),
         Row(
             "What must not happen",
-            ((repeats_panel(view, 8, 7), refusals_panel(view, 8, 7), items_panel(view, 8, 7)),),
+            ((repeats_panel(view, 8, 8), refusals_panel(view, 8, 8), items_panel(view, 8, 8)),),
         ),
     )
     says = "One tool in depth. Choose a tool; with several chosen, their calls add up."
@@ -125,8 +126,8 @@ def _errors(view: View, width: int, height: int) -> Panel:
     return graph_panel(
         Box("Errors by type", says, width, height),
         Look(CALLS, decimals=0, none="no call failed"),
-        Query(view.total(gained, "error_type"), legend="{{error_type}}"),
-        style=Style(bars=True),
+        Query(measures.happened(view.total(gained, "error_type")), legend="{{error_type}}"),
+        style=Style(bars=True, hue="red", paint=OUTCOME_COLORS),
     )
 
 
@@ -137,29 +138,19 @@ def _heat(view: View) -> Panel:
     )
     gained = view.total(view.gained(signals.DURATION, "_bucket", window=RATE), LE)
     query = Query(gained, legend="{{le}}", form=Form.HEATMAP, exemplars=True)
-    return heat_panel(Box("Duration", says, 8, 9), Look(SECONDS, none="no calls"), query)
+    return heat_panel(Box("Duration", says, 12, 9), Look(SECONDS, none="no calls"), query)
 
 
 def _quantiles(view: View) -> Panel:
-    says = f"Half of the calls take less than p50, all but 1 % less than p99. Good: flat, and close together. {TRACES}"
-    queries = [Query(measures.quantile(view, at), legend=name, exemplars=name == "p99") for name, at in QUANTILES]
-    return graph_panel(
-        Box("Duration, quantiles", says, 8, 9),
-        Look(SECONDS, none="no calls", low=0),
-        *queries,
-        style=Style(steady=True),
-    )
-
-
-def _first_items(view: View) -> Panel:
     says = (
-        "Time until a streaming tool gave its first item, its own steps only: what a user waits before "
-        "anything moves. Good: flat, and far below the duration. Only tools that stream have it."
+        "Half of the calls take less than p50, all but 1 % less than p99. first item: the same p95 for the first item "
+        f"of a stream, what a user waits before anything moves. Good: flat, and close together. {TRACES}"
     )
-    queries = [Query(measures.quantile(view, at, metric=signals.FIRST_ITEM), legend=name) for name, at in QUANTILES[:2]]
+    queries = [Query(measures.quantile(view, at), legend=name, exemplars=name == "p99") for name, at in QUANTILES]
+    queries.append(Query(measures.quantile(view, 0.95, metric=signals.FIRST_ITEM), legend="first item, p95"))
     return graph_panel(
-        Box("First item of a stream", says, 8, 9),
-        Look(SECONDS, none="no stream was read", low=0),
+        Box("Duration, quantiles", says, 12, 9),
+        Look(SECONDS, none="no calls", low=0),
         *queries,
         style=Style(steady=True),
     )
@@ -172,7 +163,7 @@ def _by_version(view: View) -> Panel:
     )
     rate = view.total(view.rate(signals.TOOL_CALLS), "tool", "version")
     return graph_panel(
-        Box("Calls by version", says, 7, 8),
+        Box("Calls by version", says, 12, 8),
         Look(CALL_RATE, none="no calls"),
         Query(_of_busiest(view, rate), legend="{{tool}} {{version}}"),
         style=Style(stacked=True),
@@ -183,7 +174,7 @@ def _failed_by_version(view: View) -> Panel:
     says = "Share of failed calls by version. Good: no difference between versions. If only the new one fails, go back."
     share = measures.failed_share(view, "tool", "version", window=RATE)
     return graph_panel(
-        Box("Failed calls by version", says, 7, 8),
+        Box("Failed calls by version", says, 12, 8),
         Look(SHARE, none="no calls", low=0),
         Query(_of_busiest(view, share), legend="{{tool}} {{version}}"),
         style=Style(steady=True),
@@ -192,7 +183,7 @@ def _failed_by_version(view: View) -> Panel:
 
 def _of_busiest(view: View, expr: Expr) -> Expr:
     """No more tools than a graph can hold, where many are chosen."""
-    return measures.busiest(view, expr, view.gained(signals.TOOL_CALLS), "tool")
+    return measures.busiest(view, expr, "tool")
 
 
 def _versions(view: View) -> Panel:
@@ -201,18 +192,19 @@ def _versions(view: View) -> Panel:
     shown = apart.total(apart.series(signals.TOOL_DECLARATION_INFO), *by, "sha", function="count")
     columns = [
         *cluster_columns(view),
-        Column("tool"),
-        Column("version", width=75),
-        Column("declaration", label="sha", width=110),
-        Column("shown by", shown, Look(COUNT, decimals=0), width=85),
-        Column("failed %", measures.failed_share(apart, *by), Look(SHARE, 1, steps=FAILED_STEPS), width=80),
+        Column("owner", link=owner_link(view), width=120),
+        Column("tool", link=tool_link(view)),
+        Column("version", width=120),
+        Column("declaration", label="sha", width=150),
+        Column("shown by", shown, Look(COUNT, decimals=0)),
+        Column("failed %", measures.failed_share(apart, *by), Look(SHARE, 1, steps=FAILED_STEPS)),
     ]
     says = (
         "Versions in use, with the fingerprint of what the model is shown and the number of processes that show it. "
         "Good: one fingerprint for each version."
     )
     none = "no calls in this time range"
-    return table_panel(Box("Versions in use", says, 10, 8), columns, order=Order("failed %"), none=none)
+    return table_panel(Box("Versions in use", says, 24, 6), columns, order=Order("failed %"), none=none)
 
 
 def _corrections(view: View, width: int, height: int) -> Panel:

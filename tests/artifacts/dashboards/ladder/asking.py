@@ -46,7 +46,7 @@ def silences(
     known = {**builtin(board), **chosen(board), **(values or {})}
     return [
         *_variable_silences(board, prometheus, known, end),
-        *_query_silences(board, prometheus, known, end),
+        *_query_silences(board, prometheus, values or {}, end),
     ]
 
 
@@ -54,10 +54,11 @@ def answer(
     board: Json, asked: Asked, prometheus: Prometheus, *, end: float, values: Mapping[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """What Prometheus answers to one query of *board*."""
-    expr = put_in(asked.expr, {**builtin(board), **chosen(board), **(values or {})})
+    step = max(STEP, time_range(board) // POINTS)  # the whole range, as a graph asks for it
+    expr = put_in(asked.expr, {**builtin(board, step=step), **chosen(board), **(values or {})})
     if asked.instant:
         return prometheus.query(expr, at=end)
-    return prometheus.query_range(expr, start=end - STEP * POINTS, end=end, step=STEP)
+    return prometheus.query_range(expr, start=end - step * POINTS, end=end, step=step)
 
 
 def _variable_silences(board: Json, prometheus: Prometheus, values: Mapping[str, str], end: float) -> Iterator[Silence]:
