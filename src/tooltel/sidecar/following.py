@@ -7,16 +7,14 @@ before it is let go, and what lived under a name between two looks is found amon
 
 from __future__ import annotations
 
-import glob
-import os
-import stat
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tooltel import signals
 from tooltel.sidecar.copies import Kinship, find_gone, find_living, fits, relate
+from tooltel.sidecar.descriptors import Descriptors
+from tooltel.sidecar.finding import Place, find_beside, find_files, is_one_name
 from tooltel.sidecar.logfile import HEAD, MARK, Identity, LogFile, fingerprint, is_rotated_name
 from tooltel.sidecar.reading import End, Limits, Reader
 from tooltel.signals import SkipCause
@@ -61,7 +59,7 @@ class Follower:
         self._reader = reader
         self._ledger = ledger
         self._limits = limits
-        self._descriptors = max(1, descriptors)
+        self._descriptors = Descriptors(disk, descriptors)
         self._wall = wall
         self._say = say
         self.logs: dict[Key, LogFile] = {}
@@ -74,7 +72,6 @@ class Follower:
         self.failing_bytes: dict[str, tuple[str, int]] = {}  # their sources and sizes: it all waits
         self.is_stirred = True  # a name has changed: look around at once
         self._unsure: set[str] = set()  # paths that could not be looked at: they may mean what they meant
-        self._open = 0
 
     # --- looking around ---
 
@@ -87,15 +84,15 @@ class Follower:
         self.is_stirred = False
         started = self._wall()
         found = self._find()
-        for key, (path, source, seen) in found.items():
+        for key, place in found.items():
             log = self.logs.get(key)
             if log is None:
-                self._admit(LogFile(path, key, source), seen, now)
+                self._admit(LogFile(place.path, key, place.source), place.seen, now)
             else:
-                log.path, log.is_live = path, True
-        names = {path: key for key, (path, _, _) in found.items()}
+                log.path, log.is_live = place.path, True
+        names = {place.path: key for key, place in found.items()}
         if self.looked_at:
-            self._find_missed(names, {path: source for path, source, _ in found.values()}, now)
+            self._find_missed(names, {place.path: place.source for place in found.values()}, now)
         for key, log in list(self.logs.items()):
             if key not in found and log.is_live and log.path not in self._unsure:
                 log.is_live, log.grew_at, log.seen = False, now, None
@@ -120,47 +117,21 @@ class Follower:
         for log in self.logs.values():
             if log.is_live and log.path not in names and log.path not in self._unsure:
                 sources[log.path] = log.source
-        for path in [*self._missing_paths(), *(path for path in sources if path not in names)]:
+        missing = (pattern for pattern in self.missing if is_one_name(pattern))
+        for path in [*missing, *(path for path in sources if path not in names)]:
             self._look_beside(path, sources.get(path) or self._source_of(path), now)
-
-    def _missing_paths(self) -> list[str]:
-        """Names without a wildcard that lead nowhere now."""
-        return [pattern for pattern in self.missing if not glob.has_magic(pattern)]
 
     def _source_of(self, pattern: str) -> str:
         return next(source.name for source in self._sources if pattern in source.files)
 
-    def _find(self) -> dict[Key, tuple[str, str, Seen]]:
-        """Every regular file that the sources mean: path, source and what it is. A file counts for one source."""
-        found: dict[Key, tuple[str, str, Seen]] = {}
-        missing = []
-        unsure: set[str] = set()
-        for source in self._sources:
-            for pattern in source.files:
-                is_there = False
-                for path in self._paths(pattern):
-                    try:
-                        seen = self._disk.stat(path)
-                    except (FileNotFoundError, NotADirectoryError):
-                        continue
-                    except OSError as error:
-                        unsure.add(path)
-                        self._fails(path, source.name, error, 0)
-                        continue
-                    if stat.S_ISREG(seen.mode):
-                        is_there = True
-                        known = found.get(seen.key)
-                        if known is None or self.names.get(path) == seen.key != self.names.get(known[0]):
-                            found[seen.key] = (path, source.name, seen)
-                if not is_there:
-                    missing.append(pattern)
-        self.missing = missing
-        self._unsure = unsure
-        return found
-
-    def _paths(self, pattern: str) -> Iterator[str]:
-        with suppress(OSError):
-            yield from sorted(self._disk.find(pattern))
+    def _find(self) -> dict[Key, Place]:
+        """Every file that the sources mean now; what could not be looked at is said."""
+        found = find_files(self._disk, self._sources, self.names)
+        for failure in found.failures:
+            self._fails(failure.path, failure.source, failure.error, 0)
+        self.missing = found.missing
+        self._unsure = {failure.path for failure in found.failures}
+        return found.files
 
     def _admit(self, log: LogFile, seen: Seen, now: float) -> None:
         """Take a file on that was not known under this inode."""
@@ -184,7 +155,7 @@ class Follower:
 
     def _look_beside(self, path: str, source: str, now: float) -> None:
         """Take on what was called *path* between two looks and is called otherwise by now."""
-        for beside, seen in self._beside(path):
+        for beside, seen in find_beside(self._disk, path):
             # What was not written to since the last look had its rotated name by then.
             if seen.key in self.logs or seen.modified < self.looked_at - _TICK:
                 continue
@@ -192,22 +163,9 @@ class Follower:
             log.is_live = False
             self._admit(log, seen, now)
 
-    def _beside(self, path: str) -> Iterator[tuple[str, Seen]]:
-        """The rotated names of *path* that are regular files."""
-        for place in dict.fromkeys((path, self._disk.real(path))):
-            directory = os.path.dirname(place)  # noqa: PTH120 - names may hold any bytes, and there are many
-            with suppress(OSError):
-                for name in sorted(self._disk.names(directory)):
-                    beside = os.path.join(directory, name)  # noqa: PTH118
-                    if is_rotated_name(beside, place):
-                        with suppress(OSError):
-                            seen = self._disk.stat(beside)
-                            if stat.S_ISREG(seen.mode):
-                                yield beside, seen
-
     def _locate(self, log: LogFile) -> bool:
         """Find the name that *log* has now; without one, only an open descriptor leads to it."""
-        for beside, seen in self._beside(log.origin):
+        for beside, seen in find_beside(self._disk, log.origin):
             if seen.key == log.key:
                 log.path = beside
                 return True
@@ -233,7 +191,7 @@ class Follower:
             return self._look(log, now, final=final)
         except OSError as error:
             self._fails(log.path, log.source, error, log.lag)
-            self._close(log)
+            self._descriptors.close(log)
             log.seen = None
             return False
 
@@ -328,7 +286,7 @@ class Follower:
         if not is_rotated_name(log.path, log.origin):
             log.origin = log.path
         # A copy of what was truncated may hold lines that were not read yet.
-        for beside, seen in self._beside(log.origin):
+        for beside, seen in find_beside(self._disk, log.origin):
             if seen.key not in self.logs and seen.size >= before.offset > 0:
                 copy = LogFile(beside, seen.key, log.source, origin=log.origin)
                 copy.is_live = False
@@ -337,7 +295,7 @@ class Follower:
                         copy.adopt(before)
                         self._admit(copy, seen, now)
                     else:
-                        self._close(copy)
+                        self._descriptors.close(copy)
         if self.looked_at:
             self._look_beside(log.origin, log.source, now)
 
@@ -354,14 +312,14 @@ class Follower:
     def _settle(self, log: LogFile, seen: Seen, *, is_over: bool) -> bool:
         """Let a file go that has no name and no news. Always False: there is no more at once."""
         if is_over and not log.lag:
-            self._close(log)
+            self._descriptors.close(log)
             if not seen.links:
                 self.retire(log)
         return False
 
     def retire(self, log: LogFile) -> None:
         """Forget a file but for what its copies are known by."""
-        self._close(log)
+        self._descriptors.close(log)
         if log.lag:  # its descriptor had to be given up, and then its name went
             self._ledger.count(signals.SIDECAR_SKIPPED_BYTES, log.source, amount=log.lag)
         self.logs.pop(log.key, None)
@@ -389,47 +347,28 @@ class Follower:
         """
         if log.fd is not None:
             return True
-        while self._open >= self._descriptors and self._close_one(beside):
-            pass
         try:
-            fd = self._disk.open(log.path)
+            self._descriptors.open(log, self.logs.values(), beside=beside)
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
                 self._fails(log.path, log.source, error, log.lag or log.size)
             return False
-        self._open += 1
-        log.fd, log.used_at = fd, now
-        if self._disk.fstat(fd).key != log.key:  # renamed since
-            self._close(log)
+        log.used_at = now
+        if self._disk.fstat(log.descriptor).key != log.key:  # renamed since
+            self._descriptors.close(log)
             self.is_stirred = True
             return False
-        generation = self._disk.generation(fd)
+        generation = self._disk.generation(log.descriptor)
         is_reused = 0 != log.generation != generation != 0
         log.generation = generation
         if is_reused:
             self._replaced(log, now)
         return True
 
-    def _close_one(self, beside: LogFile | None) -> bool:
-        """Close the file that has been idle longest; one with unread bytes or without a name only if need be."""
-        held = [log for log in self.logs.values() if log.fd is not None and log is not beside]
-        if not held:
-            return False
-        self._close(min(held, key=lambda log: (not log.is_live, log.lag > 0, log.used_at)))
-        return True
-
-    def _close(self, log: LogFile) -> None:
-        if log.fd is None:
-            return
-        fd, log.fd = log.fd, None
-        self._open -= 1
-        with suppress(OSError):
-            self._disk.close(fd)
-
     def close(self) -> None:
         """Close every file."""
         for log in self.logs.values():
-            self._close(log)
+            self._descriptors.close(log)
 
     def _fails(self, path: str, source: str, error: OSError, waiting: int) -> None:
         reason = error.strerror or str(error)
