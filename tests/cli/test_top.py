@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.processes import Site, Terminal, serving, tooltel
+from tests.cli.processes import PATIENCE, Site, Terminal, serving, tooltel
 from tests.top.fleets import Agent, make_agent, quiet
 from tooltel.cli import CANNOT_RUN, FINE, INTERRUPTED
 
@@ -145,6 +146,19 @@ def test_a_terminal_gets_the_live_table_and_q_ends_it(agent: tuple[Agent, str]) 
     assert "\x1b[?1049h" in shown.shown  # a screen of its own,
     assert "\x1b[?1049l" in shown.shown  # and the old one back
     assert "Traceback" not in shown.shown
+
+
+def test_q_does_not_wait_for_a_server_that_hangs() -> None:
+    with (
+        serving(Site(SITE)) as site,
+        Terminal("top", site.url, "--interval", "1s", "--timeout", "1h", env={"TERM": "xterm-256color"}) as shown,
+    ):
+        shown.wait_for("Quit")
+        site.go = threading.Event()
+        site.asked.clear()
+        assert site.asked.wait(PATIENCE)
+        shown.press("q")
+        assert shown.wait() == FINE
 
 
 def test_ctrl_c_ends_the_live_table_with_130(agent: tuple[Agent, str]) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from textual.worker import WorkerFailed
 
-from tests.cli.processes import Site, serving
+from tests.cli.processes import PATIENCE, Site, serving
 from tests.top.fleets import Agent, make_agent, quiet
 from tests.top.snapshots import read_snapshot
 from tests.top.test_cells import HOSTILE, fleet, gains
@@ -62,9 +61,10 @@ async def opened(
 
 async def settled(pilot: Pilot[int]) -> None:
     """Wait until every answer is there and drawn."""
-    with suppress(WorkerFailed):  # what failed is told by the app
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    async with asyncio.timeout(PATIENCE):
+        await pilot.pause()
+        while app_of(pilot).is_asking:
+            await pilot.pause()
 
 
 def screen(pilot: Pilot[int]) -> list[str]:
@@ -165,7 +165,7 @@ async def test_pause_holds_what_is_shown() -> None:
         await pilot.press("space")
         assert screen(pilot)[0].startswith(" PAUSED · 5 tools")
         source.seen = Look(gains("new_tool", "kb", 5), frozenset(), 300.0)
-        assert app_of(pilot).look_again() is None
+        assert not app_of(pilot).look_again()
         await settled(pilot)
         assert source.looks == 0
         assert tools(pilot)[0] == "kb_search"
@@ -285,7 +285,7 @@ def test_an_answer_that_is_late_holds_up_no_key() -> None:
             async with opened(source) as pilot:
                 site.go = threading.Event()
                 app_of(pilot).look_again()
-                assert app_of(pilot).look_again() is None
+                assert not app_of(pilot).look_again()
                 await pilot.press("o")
                 assert screen(pilot)[1].split()[0] == "OWNER"
                 site.go.set()

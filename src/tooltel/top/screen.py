@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.widgets import DataTable, Footer, Input, Static
-from textual.worker import Worker, WorkerState
 
 from tooltel.errors import NoMetricsError
 from tooltel.text import clean
@@ -28,6 +29,14 @@ _STYLES: Final = {"page": "bold red", "firing": "yellow", "idle": "dim", "": ""}
 _SCROLLBAR: Final = 1
 _SORTS: Final = tuple(Sort)
 _LINE: Final = 1000  # characters
+
+
+class Seen(Message):
+    """What a look saw, or the reason why it saw nothing."""
+
+    def __init__(self, what: Look | Exception) -> None:
+        super().__init__()
+        self.what = what
 
 
 class TopApp(App[int]):
@@ -65,7 +74,8 @@ class TopApp(App[int]):
         self._source, self._interval = source, interval
         self._look, self.order = first, order
         self.paused = False
-        self.fault: BaseException | None = None
+        self.is_asking = False
+        self.fault: Exception | None = None
         self._problem = ""
         self._width = 0  # cells of the terminal
         self._rows: dict[str, Row] = {}
@@ -94,25 +104,33 @@ class TopApp(App[int]):
         self._width = event.size.width
         self._draw()
 
-    def look_again(self) -> Worker[Look] | None:
-        """Ask in a thread, so that keys are heard meanwhile; not while paused, nor while an answer is due."""
-        if self.paused or any(worker.is_running for worker in self.workers):
-            return None
-        return self.run_worker(self._source.look, thread=True, exit_on_error=False)
+    def look_again(self) -> bool:
+        """Ask, while keys are heard; not while paused, nor while an answer is due. Tells whether it asks."""
+        if self.paused or self.is_asking:
+            return False
+        self.is_asking = True
+        # A thread of our own, as leaving would wait for a pool's until a server that hangs has been given up.
+        threading.Thread(target=self._ask, daemon=True).start()
+        return True
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show what an ended look saw, or why it saw nothing."""
-        if event.state is WorkerState.ERROR:
-            if not isinstance(event.worker.error, NoMetricsError):
-                # A fault of ours: leave the terminal as it was, then let it be seen.
-                self.fault = event.worker.error
-                self.exit(return_code=1)
-                return
-            self._problem = clean(event.worker.error, limit=_LINE)
-        elif event.worker.result is not None and not self.paused:
-            self._look, self._problem = event.worker.result, ""
-        else:
+    def _ask(self) -> None:
+        try:
+            self.post_message(Seen(self._source.look()))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the app tells it
+            self.post_message(Seen(error))
+
+    def on_seen(self, message: Seen) -> None:
+        """Show what was seen, or why nothing was."""
+        self.is_asking = False
+        if isinstance(message.what, NoMetricsError):
+            self._problem = clean(message.what, limit=_LINE)
+        elif isinstance(message.what, Exception):
+            # A fault of ours: leave the terminal as it was, then let it be seen.
+            self.fault = message.what
+            self.exit(return_code=1)
             return
+        elif not self.paused:
+            self._look, self._problem = message.what, ""
         self._draw()
 
     # --- keys ----------------------------------------------------------------------------------------
