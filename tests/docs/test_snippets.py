@@ -15,6 +15,7 @@ import tomli
 import yaml
 from promql_parser import parse as parse_promql
 
+from tests.artifacts.expressions import Reader, known_series
 from tests.docs.pages import PAGES, README, ROOT, Block, named_files, read_blocks, run, whole_catalog
 from tests.docs.test_links import name_of
 from tooltel.cli import main
@@ -87,9 +88,13 @@ def test_yaml_is_yaml(page: Path, block: Block) -> None:
 
 
 @snippets("promql")
-def test_a_query_is_one(page: Path, block: Block) -> None:
-    for query in filter(None, re.split(r"\n\s*\n", block.text)):
-        parse_promql(query)
+def test_a_query_is_one_and_names_series_and_labels_that_exist(page: Path, block: Block) -> None:
+    if "__name__" in block.text:  # about all series there are
+        parse_promql(block.text)
+        return
+    reader = Reader(known_series(waiting=False))
+    reader.read(block.text)
+    assert reader.faults == []
 
 
 @pytest.mark.parametrize("page", [page for page in WITH_PYTHON if page != README], ids=name_of)
