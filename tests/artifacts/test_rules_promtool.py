@@ -86,7 +86,7 @@ def test_a_page_lists_errors_by_number_and_names_the_new_version(newest_servers:
     )
     errors = texts["description"].partition("last hour: ")[2].partition(".")[0]
     assert [error.split()[0] for error in errors.split(", ")] == ["ConnectionError", "timeout", "KeyError"]
-    assert "Version 1 is new since yesterday." in texts["description"]
+    assert "Version 1 was not seen a day ago." in texts["description"]
     assert "var-owner=fast&var-tool=sample_tool" in texts["dashboard_url"]
 
 

@@ -73,7 +73,7 @@ def version_news(book: Book) -> str:
     now = book.scope.total(info, VERSION, function="max")
     before = book.scope.total(moved(info, "1d"), VERSION, function="max")
     new = book.scope.join(now, "unless", before, VERSION)
-    each = "{{ range . }}Version {{ .Labels.version }} is new since yesterday.{{ end }}"
+    each = "{{ range . }}Version {{ .Labels.version }} was not seen a day ago.{{ end }}"
     same = "Its version did not change in the last day."
     return f"{{{{ with {asked(new)} }}}}{each}{{{{ else }}}}{same}{{{{ end }}}}"
 
