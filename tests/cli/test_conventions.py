@@ -92,15 +92,12 @@ def test_a_full_disk_is_told(broken: Path) -> None:
     assert done.stderr == "tooltel: No space left on device: make room, or give another path\n"
 
 
-def test_closed_streams_are_no_traceback(broken: Path) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'"{PROGRAM}" check >&- 2>&-; echo $?'],
-        cwd=broken,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == f"{PROBLEMS}\n"
+@pytest.mark.parametrize(("arguments", "code"), [("check", PROBLEMS), ("top URL --once", FINE), ("--help", FINE)])
+def test_closed_streams_are_no_traceback(arguments: str, code: int, broken: Path) -> None:
+    with serving(Site({"*": (200, "text/plain", EMPTY_FLEET)})) as site:
+        script = f'"{PROGRAM}" {arguments.replace("URL", site.url)} >&- 2>&-; echo $?'
+        done = subprocess.run(["/bin/sh", "-c", script], cwd=broken, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"{code}\n", "")
 
 
 def test_an_interrupt_ends_it_with_130() -> None:

@@ -168,7 +168,7 @@ def _read_token(path: Path | None) -> str:
 
 
 def _print(look: Look, order: Order, title: str) -> None:
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
     board = make_board(look, order)
     laid = board.lay_out(width)
     lines = [board.headline(title), click.style(board.heading(laid), bold=True)]
