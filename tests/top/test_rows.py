@@ -135,6 +135,12 @@ def test_sorting_puts_first_what_wants_attention_and_last_what_is_not_known(
     assert "".join(row.tool for row in sort_rows(ROWS, sort, reverse=True)) == backward
 
 
+@pytest.mark.parametrize("reverse", [True, False])
+def test_among_equals_what_is_idle_comes_last(reverse: bool) -> None:
+    rows = [Row("a", "x"), Row("b", "x", not_found=1), Row("c", "x", rejected=1)]
+    assert "".join(row.tool for row in sort_rows(rows, Sort.CALLS, reverse=reverse)) == "bca"
+
+
 @pytest.mark.parametrize(
     ("text", "left"), [("", "abc"), ("X", "ac"), (" b ", "bc"), ("bur", "c"), ("no such", ""), (".*", "")]
 )

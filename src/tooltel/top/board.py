@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tooltel.text import clean
-from tooltel.top.cells import Laid, columns_of, is_idle, join, lay_out, marked, seconds
+from tooltel.top.cells import Laid, columns_of, join, lay_out, marked, seconds
 from tooltel.top.rows import By, Row, Sort, filter_rows, make_rows, sort_rows
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def tone(row: Row) -> str:
     """How a row is shown: `page` and `firing` stand out, `idle` steps back."""
     if row.firing:
         return "page" if any(each.severity == PAGE for each in row.firing) else "firing"
-    return "idle" if is_idle(row) else ""
+    return "idle" if row.is_idle else ""
 
 
 def _firing(firing: tuple[Firing, ...]) -> str:

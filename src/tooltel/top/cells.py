@@ -214,11 +214,6 @@ def _squeezed(laid: Sequence[Laid], over: int) -> list[Laid]:
     return [Laid(each.column, each.heading, width, each.is_short) for each, width in zip(laid, widths, strict=True)]
 
 
-def is_idle(row: Row) -> bool:
-    """Whether nothing happened, so that a row may step back."""
-    return not (row.calls or row.not_found or row.rejected or row.firing)
-
-
 def seconds(length: float) -> str:
     """A stretch of time in the words of a person: `42 s`, `5 min`, `3 h 20 min`, `2 d 3 h`."""
     whole = max(1, math.floor(length + 0.5))

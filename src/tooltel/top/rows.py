@@ -70,6 +70,11 @@ class Row:
         """Whether it stands for tools beyond the bound on label values."""
         return self.tool == signals.OTHER
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing happened, so that it may step back."""
+        return not (self.calls or self.not_found or self.rejected or self.firing)
+
 
 @dataclass(slots=True)
 class _Sums:
@@ -96,10 +101,11 @@ def make_rows(look: Look, by: By = By.TOOL) -> list[Row]:
 
 
 def sort_rows(rows: Iterable[Row], sort: Sort = Sort.CALLS, *, reverse: bool = False) -> list[Row]:
-    """The *rows* in order; what is not known comes last, whichever way."""
+    """The *rows* in order; what is not known comes last, whichever way, and among equals what is idle."""
     by_name = sorted(rows, key=lambda row: (row.tool, row.owner), reverse=reverse and sort is Sort.NAME)
     if sort is Sort.NAME:
         return by_name
+    by_name.sort(key=lambda row: row.is_idle)
     known = [row for row in by_name if _measure(row, sort) is not None]
     known.sort(key=lambda row: _measure(row, sort) or 0.0, reverse=not reverse)
     return known + [row for row in by_name if _measure(row, sort) is None]
