@@ -60,13 +60,15 @@ def _grouped(literals: Iterable[bytes]) -> defaultdict[bytes, list[bytes]]:
             places[literal[at : at + START]].setdefault(literal, at)
     cost = {start: math.prod(_LIKELY[byte] for byte in start) + _COST_OF_START for start in places}
     groups: defaultdict[bytes, list[bytes]] = defaultdict(list)
-    while left:
+    while places:
         start = min(places, key=lambda each: (cost[each] / len(places[each]), each))
-        taken = places[start]
+        taken = places.pop(start)
         groups[start] = _without_longer({literal[at:] for literal, at in taken.items()})
-        left -= taken.keys()
-        kept = {each: {k: at for k, at in found.items() if k in left} for each, found in places.items()}
-        places = defaultdict(dict, {each: found for each, found in kept.items() if found})
+        for found in places.values():
+            for literal in found.keys() & taken:
+                del found[literal]
+        for empty in [each for each, found in places.items() if not found]:
+            del places[empty]
     return groups
 
 
