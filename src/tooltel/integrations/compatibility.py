@@ -264,7 +264,8 @@ OPENAI_AGENTS: Final = _rows(
         "name), or an approval that a person denied (told when the model is asked next)",
         Moment.CRASH: "the exception itself, whatever the SDK makes of it for the model",
         Moment.TIMEOUT: "a TimeoutError of the tool's, or the SDK's own limit (`function_tool(timeout=...)`)",
-        Moment.CANCELLED: "the cancellation, in the task that runs the tool",
+        Moment.CANCELLED: "the cancellation, in the task that runs the tool; an agent as a tool in which a call waits "
+        "for a person counts as cancelled",
         Moment.PARALLEL: "each call of an answer by itself, in a task of its own",
         Moment.ALIAS: "a tool given a second time under its old name; the SDK has no place to redirect a call, "
         "so that else an old name is a drop, told as a rename",

@@ -43,6 +43,7 @@ from tests.integrations.openai_agents.kit import (
     telemetry,
 )
 from tests.integrations.openai_agents.script import lines
+from tooltel.integrations.mcp import watch_client
 from tooltel.integrations.openai_agents import TooltelAgents
 from tooltel.settings import Settings
 from tooltel.testing import capture
@@ -237,6 +238,24 @@ def test_an_agent_that_is_a_tool_names_itself_as_the_caller() -> None:
         assert counts(seen) == counter("call look_out ok\ncall concierge ok")
 
 
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_a_call_of_an_agent_in_which_a_call_waits_for_a_person_is_put_off_and_made_anew(way: Way) -> None:
+    async def talk(desk: Desk) -> None:
+        result = await desk.turn([Ask("concierge", {"input": "?"}, "id-0")], [LOOK])
+        assert counts(seen) == counter("call concierge cancelled")
+        state = result.to_state()
+        state.approve(result.interruptions[0])
+        await desk.turn("Rain.", "Done.", said=state)
+
+    with telemetry() as tel, capture(tel) as seen:
+        agents, model = TooltelAgents(tel, profile="desk"), ScriptedModel()
+        helper = agents.watch(Agent(name="helper", model=model, tools=[tool(look_out, needs_approval=True)]))
+        concierge = helper.as_tool(tool_name="concierge", tool_description="Ask the concierge, who knows all.")
+        desk = Desk(Agent(name="desk", model=model, tools=[concierge]), model, agents=agents, way=way)
+        asyncio.run(talk(desk))
+        assert counts(seen) == counter("call concierge cancelled\ncall look_out ok\ncall concierge ok")
+
+
 # --- declarations -----------------------------------------------------------------------------------
 
 
@@ -428,6 +447,25 @@ def test_tools_of_an_mcp_server_are_offered_and_watched() -> None:
         """)
         assert [list(event["tools"]) for event in seen.logged("tools_offered")] == [["book_table", "look_out"]]
         assert {origin.agent for origin in origins(seen)} == {"desk"}
+
+
+@pytest.mark.filterwarnings("ignore")  # of the MCP SDK, in this process
+@pytest.mark.parametrize(("is_watched", "recorded"), [(False, "call book_table ok"), (True, "call book_table error")])
+def test_an_error_of_an_mcp_server_is_told_from_an_answer_where_its_client_is_watched(
+    recorded: str, *, is_watched: bool
+) -> None:
+    async def talk(tel: Tooltel) -> None:
+        async with MCPServerStdio(params={"command": sys.executable, "args": [str(MCP_SERVER)]}) as server:
+            if is_watched:
+                watch_client(tel, server.session, declares=False)
+            desk = desk_with(tel=tel, mcp_servers=[server])
+            await desk.turn([Ask("book_table", {"size": 9}, "id-3")], "Done.")
+            assert "Error executing tool book_table" in dump(desk.session.items)
+
+    with telemetry() as tel, capture(tel) as seen:
+        asyncio.run(talk(tel))
+        assert counts(seen) == counter(recorded)
+        assert [outcome.call_id for outcome in seen.outcomes] == ["id-3"]
 
 
 def test_an_answer_that_a_gateway_wraps_is_no_call_and_no_drop() -> None:

@@ -31,7 +31,8 @@ class TooltelAgents:
 
     Handoffs are followed. An agent that is a tool of another is watched where it is made one:
     `agents.watch(helper).as_tool(...)`. Hosted tools, shells, computers and custom tools are not recorded. What an MCP
-    server answers is text to the SDK, an error too: to tell those apart, watch the client as well.
+    server answers is text to the SDK, an error too; `tooltel.integrations.mcp.watch_client(tel, server.session,
+    declares=False)` tells those apart, and a call stays one.
     """
 
     def __init__(self, tel: Tooltel, *, profile: str | Mapping[str, str] | None = None) -> None:

@@ -19,7 +19,7 @@ from opentelemetry import trace
 from tooltel import signals
 from tooltel.boundary import read_arguments
 from tooltel.integrations.hooks import contained
-from tooltel.integrations.openai_agents.endings import conclude_error
+from tooltel.integrations.openai_agents.endings import conclude, conclude_error
 from tooltel.signals import ERROR_TIMEOUT, Status
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Calls:
         except BaseException as error:
             self._fail(call, arguments, asked_at, error)
             raise
-        self._finish(call, result)
+        self._finish(call, ctx, result)
         return result
 
     @contained
@@ -98,9 +98,9 @@ class Calls:
             conclude_error(call, self._tool.name, arguments, self._tool.params_json_schema, error)
 
     @contained
-    def _finish(self, call: Observed | None, result: object) -> None:
+    def _finish(self, call: Observed | None, ctx: Any, result: object) -> None:
         if call is not None:
-            call.finish(result)
+            conclude(call, self._tool, ctx, result)
 
 
 class _Invoker(_FailureHandlingFunctionToolInvoker):  # type: ignore[misc, unused-ignore]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
 from agents.exceptions import ModelBehaviorError
 from pydantic import ValidationError
 
@@ -20,6 +21,17 @@ if TYPE_CHECKING:
 # What the SDK says of arguments that do not fit, before the tool runs; the tool's name and perhaps more come after.
 _MISFIT: Final = "Invalid JSON input for tool "
 _NO_OBJECT: Final = (Fault("", "is no object", "object"),)
+
+
+def conclude(call: Observed, tool: Any, ctx: Any, result: object) -> None:
+    """End *call* of *tool* with what it gave, in that context of the SDK's."""
+    asked = getattr(ctx, "tool_call", None)
+    if asked is not None and getattr(tool, "_is_agent_tool", False):
+        inner = peek_agent_tool_run_result(asked, scope_id=get_agent_tool_state_scope(ctx))
+        if getattr(inner, "interruptions", None):  # a call inside waits for a person; then the SDK makes this one anew
+            call.put_off()
+            return
+    call.finish(result)
 
 
 def conclude_error(call: Observed, name: str, arguments: str, schema: Mapping[str, Any], error: BaseException) -> None:
