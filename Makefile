@@ -67,6 +67,11 @@ render: $(STAMP) ## Write dashboards/, alerts/ and the stack's routes for the ex
 	@$(BIN)/python -m tools.reference
 	@$(BIN)/python -m tools.compose
 
+.PHONY: preview
+preview: $(STAMP) ## Draw the dashboards over real data with a stand-in for Grafana, into .preview/ (PASTS="demo" for some)
+	@$(BIN)/python tools/servers.py
+	@$(BIN)/python -m tests.preview.draw $(PASTS)
+
 .PHONY: bench
 bench: $(STAMP) ## Measure a wrapped call against the hand-written floor; the last line is JSON
 	@$(BIN)/python bench/calls.py
@@ -77,5 +82,5 @@ bench-tail: $(STAMP) ## Measure the sidecar on one GiB of log against grep and m
 
 .PHONY: clean
 clean: ## Remove what the other targets made: .venv, .servers, .matrix, caches
-	@rm -rf .venv .servers .matrix build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .servers .matrix .preview tests/preview/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find src tests tools examples bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
