@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import time
@@ -12,6 +13,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import pytest
 import structlog
 from pythonjsonlogger.json import JsonFormatter
+from rich.console import Console
+from rich.logging import RichHandler
 
 from tooltel.catalog import Catalog, Tool
 from tooltel.match import Judge, Match, Record, builtin_rules
@@ -196,6 +199,65 @@ def test_structlogs_console_tells_all_of_a_record_that_is_one_line(colors: bool)
     assert [each for each in differences(write, lambda record: record.name) if _named(each) in one_line] == []
 
 
+# What wrapping hides: two spaces in a row, what stands before a text of its own, and texts of which no searched string
+# stays whole in so narrow a column.
+LOST_IN_COLUMNS: Final = (
+    "google-adk:9", "google-adk:13", "anthropic:2", "semantic-kernel:1", "semantic-kernel:2", "semantic-kernel:3",
+)  # fmt: skip
+
+
+def rich_of(width: int, **columns: bool) -> Write:
+    """Rich's handler, where no terminal is: it wraps the message into a column."""
+
+    def write(record: logging.LogRecord) -> str:
+        output = io.StringIO()
+        handler = RichHandler(console=Console(file=output, width=width), **columns)  # type: ignore[arg-type]
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        handler.handle(record)
+        return output.getvalue().removesuffix("\n")
+
+    return write
+
+
+@pytest.mark.parametrize("time", [True, False], ids=["time", "no time"])
+@pytest.mark.parametrize("path", [True, False], ids=["place", "no place"])
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_what_rich_wrapped_into_a_column_is_one_record(width: int, path: bool, time: bool) -> None:
+    write = rich_of(width, show_time=time, show_path=path)
+    found = differences(write, lambda record: record.filename if path else None)
+    assert [
+        each for each in found if _named(each).place not in LOST_IN_COLUMNS and len(_named(each).message) < 1000
+    ] == []
+
+
+def test_wrapped_records_are_told_apart() -> None:
+    output = io.StringIO()
+    handler = RichHandler(console=Console(file=output, width=80))
+    for number in range(3):
+        for text in ("not listed, no validation will be performed", "is slow, but listed, and validation performed"):
+            said = f"Tool 'order_fnd_{number}' {text}"
+            record = logging.LogRecord("mcp.server", logging.WARNING, "/srv/server.py", 504, said, None, None)
+            record.created = 1.0
+            handler.handle(record)
+    log = output.getvalue().removesuffix("\n")
+    assert [line[:1] for line in log.splitlines()] == ["[", *[" "] * 11], "each is two lines, and the first has a time"
+    assert judged(log) == [("not_found", f"order_fnd_{number}") for number in range(3)]
+
+
+def test_a_wrapped_record_is_waited_for_and_no_longer() -> None:
+    head, rest = (
+        "[11/30/26 17:49:25] WARNING  Tool 'x' not listed, no       server.py:504\n",
+        f"{' ' * 29}validation will ",
+    )
+    log = bytearray(f"{head}{rest}be performed\n".encode())
+    assert READER.take(log, 0, len(head), {}, is_patient=True) == 0
+    assert READER.take(log, 0, len(head), {}, is_patient=False) == len(head)
+    assert list(READER.drain()) == []
+    assert READER.take(log, 0, len(log), {}, is_patient=True) == 0, "more lines may come"
+    assert READER.take(log, 0, len(log), {}, is_patient=False) == len(log)
+    assert [times for _, times in READER.drain()] == [1]
+
+
 def _named(difference: str) -> Sample:
     place = ":".join(difference.split(":")[:2])
     return next(sample for sample in SAMPLES if sample.place == place)
@@ -266,3 +328,17 @@ def test_no_line_takes_longer_than_its_length(head: str, fill: str) -> None:
     formats.with_line_before(Record(""), fill * (60_000 // len(fill)))
     list(formats.exceptions_of_json({"exception": text}))
     assert time.process_time() - began < 1.0
+
+
+def test_a_second_line_is_waited_for_while_another_stream_has_an_unfinished_piece() -> None:
+    stamp = "2026-11-30T17:49:25.123456789Z"
+    said = [f"{stamp} stdout P begun", f"{stamp} stderr F Tool 'x' not found.", f"{stamp} stderr F Available tools: y"]
+    log = "".join(f"{line}\n" for line in said).encode()
+    second = log.index(b"Tool")
+    pieces: dict[str, bytes] = {}
+    first = log.rindex(b"\n", 0, second) + 1
+    half = log.index(b"\n", second) + 1
+    assert READER.take(bytearray(log[:half]), 0, half, pieces, is_patient=True) == first
+    assert READER.take(bytearray(log), first, len(log), pieces, is_patient=True) == len(log)
+    assert [times for _, times in READER.drain()] == [1]
+    assert list(pieces) == ["stdout"]

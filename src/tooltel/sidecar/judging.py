@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tooltel.match import Record
-from tooltel.sidecar import formats
+from tooltel.sidecar import columns, formats
 from tooltel.sidecar.formats import STAMP, Piece
 from tooltel.sidecar.headers import readings
 from tooltel.sidecar.prefilter import ESCAPES, Buffer, Hit, Prefilter
@@ -70,7 +70,11 @@ class LineJudge:
         self._reads_json = form != "text"
         self._reads_docker = form in ("auto", "docker")
         self._reads_cri = form in ("auto", "cri")
-        also = (*(ESCAPES if self._reads_json else ()), *(_CRI_PARTIAL if self._reads_cri else ()))
+        also = (
+            *(ESCAPES if self._reads_json else ()),
+            *(_CRI_PARTIAL if self._reads_cri else ()),
+            *(columns.BEGINNINGS if form != "json" else ()),
+        )
         self._filter = Prefilter(judge.literals, also=also if judge.literals else (), fast=fast)
         self._second = tuple(
             rule.literal for rule in getattr(judge, "rules", ()) if getattr(rule, "second", None) is not None
@@ -100,7 +104,9 @@ class LineJudge:
         What stands before *start* is context. Returns where the first line begins that has to wait for its next one;
         that never happens unless *is_patient*.
         """
-        done = base = self._join(buffer, start, end, pieces) if pieces else start
+        done = base = self._join(buffer, start, end, pieces, is_patient=is_patient) if pieces else start
+        if pieces and done < end:
+            return done
         first, last, tail, is_stamped = start, -1, b"", False
         for hit in self._hits(buffer, base, end):
             at = base + hit[1]
@@ -129,7 +135,9 @@ class LineJudge:
                 self._touched.append(tally)
             tally.count += 1
             if pieces:
-                done = self._join(buffer, done, end, pieces)
+                done = self._join(buffer, done, end, pieces, is_patient=is_patient)
+                if pieces and done < end:
+                    return done
         return end
 
     def _hits(self, buffer: Buffer, start: int, end: int) -> list[Hit]:
@@ -222,6 +230,14 @@ class LineJudge:
         others = list(readings(text)) if record.logger is None else []
         # A line with a header is none of those that a rule wants bare.
         records = [record, *others] if record.level is not None or not others else others
+        if is_head := columns.is_head(text):
+            following, is_complete = _following(place, columns.LINES)
+            is_wrapped = bool(following) and columns.goes_on(following[0])
+            if not is_complete and place.is_patient and (is_wrapped or not following):
+                return None
+            records = [*columns.unwrapped(text, following if is_wrapped else ()), *records]
+            if is_wrapped:
+                return self._first_verdict(records)
         tally = self._first_verdict(records)
         if tally is _NOTHING and any(literal in tail for literal in self._second):
             following, is_complete = _following(place)
@@ -230,6 +246,8 @@ class LineJudge:
             if following:
                 tally = self._first_verdict([each._replace(following=following) for each in records])
             return tally
+        if is_head and tally is _NOTHING:
+            return tally  # the next time it may go on
         if is_alone and len(tail) <= _REMEMBERED_BYTES:
             (self._known if stamped else self._bare)[tail] = tally
         return tally
@@ -248,21 +266,22 @@ class LineJudge:
 
     # --- records that a container runtime cut ---
 
-    def _join(self, buffer: Buffer, start: int, end: int, pieces: Pieces) -> int:
-        """Take line by line until no record is incomplete; returns where that was."""
+    def _join(self, buffer: Buffer, start: int, end: int, pieces: Pieces, *, is_patient: bool) -> int:
+        """Take line by line until no record is incomplete, or a line has to wait; returns where that was."""
         at = start
         while pieces and at < end:
             last = buffer.find(b"\n", at, end)
             if last < 0:
                 last = end
             line = bytes(buffer[at:last])
-            place = _Place(buffer, at, last + 1, end, None, is_patient=False)
+            place = _Place(buffer, at, last + 1, end, None, is_patient)
             stamp = STAMP.match(line)
             tally = self._look(line[stamp.end() :] if stamp else line, place, pieces, stamped=stamp is not None)
-            if tally is not None:
-                if not tally.count:
-                    self._touched.append(tally)
-                tally.count += 1
+            if tally is None:
+                break
+            if not tally.count:
+                self._touched.append(tally)
+            tally.count += 1
             at = min(last + 1, end)
         return at
 
@@ -294,11 +313,11 @@ def _before(place: _Place) -> str:
     return ""
 
 
-def _following(place: _Place) -> tuple[tuple[str, ...], bool]:
+def _following(place: _Place, limit: int = formats.FOLLOWING) -> tuple[tuple[str, ...], bool]:
     """The further lines of a record, and whether it is known that there are no more."""
     found: list[str] = []
     at = place.then
-    while len(found) < formats.FOLLOWING and at < place.end:
+    while len(found) < limit and at < place.end:
         last = place.buffer.find(b"\n", at, place.end)
         if last < 0:
             last = place.end
@@ -308,7 +327,7 @@ def _following(place: _Place) -> tuple[tuple[str, ...], bool]:
                 return tuple(found), True
             found.append(text)
         at = last + 1
-    return tuple(found), len(found) == formats.FOLLOWING
+    return tuple(found), len(found) == limit
 
 
 def _bare_line(raw: bytes, stream: str | None) -> str | None:
