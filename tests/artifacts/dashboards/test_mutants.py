@@ -133,6 +133,11 @@ STATIC_MUTANTS: dict[str, tuple[str, Mutation]] = {
     "an id that is missing": ("schema", at("Calls", "id", value=...)),
     "panels that overlap": ("lint", overlap),
     "a panel beyond the grid": ("lint", at("Firing alerts", "gridPos", "w", value=5)),
+    "a number's color where there is none": ("lint", at("Failed calls", *FIELDS, "mappings", value=[])),
+    "a graph through a number": ("lint", at("Calls", "options", "graphMode", value="area")),
+    "a pattern without slashes": (
+        "lint", at("Failed calls by owner", "fieldConfig", "overrides", 0, "matcher", "options", value=", write$"),
+    ),
     "no calculation": ("lint", at("Calls", "options", "reduceOptions", "calcs", value=[])),
     "decimals of an increase": ("lint", at("No such tool", *FIELDS, "decimals", value=...)),
     "no description": ("schema", at("Calls", "description", value=...)),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OURS = regex(".*tooltel.*")  # a rule group's label is its file and its name
 MANY = (Step(1.5, WARN),)
+FAILURE_COLORS = {"^error in ": "red", "^folded in ": "orange", "^rules of ": "purple"}
 
 
 def itself_board(view: View) -> Board:
@@ -115,7 +116,7 @@ def _failures(view: View) -> Panel:
         Query(measures.happened(errors), legend="error in {{component}}"),
         Query(measures.happened(folded), legend="folded in {{metric}}"),
         Query(measures.happened(view.total(short, "group")), legend="rules of {{group}}"),
-        style=Style(bars=True, hue="red"),
+        style=Style(bars=True, matching=FAILURE_COLORS),
     )
 
 

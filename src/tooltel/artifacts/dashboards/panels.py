@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -109,16 +108,16 @@ class Style:
     How a graph is drawn.
 
     `bars` are for counted events, lines for rates, `steady` lines for shares and quantiles. `paint` gives single
-    series a color, `ending` those whose names end so, and `hue` gives all others shades of one: where every series is
-    a fault, none may be green. `link` is where a click on a series leads, with its title; `limits` draws the steps of
-    the look as dashed lines.
+    series a color, `matching` those whose names match a regular expression, and `hue` gives all others shades of one:
+    where every series is a fault, none may be green. `link` is where a click on a series leads, with its title;
+    `limits` draws the steps of the look as dashed lines.
     """
 
     bars: bool = False
     stacked: bool = False
     steady: bool = False
     paint: Mapping[str, str] = field(default_factory=dict)
-    ending: Mapping[str, str] = field(default_factory=dict)
+    matching: Mapping[str, str] = field(default_factory=dict)
     hue: str | None = None
     link: tuple[str, str] | None = None
     limits: bool = False
@@ -154,8 +153,8 @@ def graph_panel(box: Box, look: Look, *queries: Query, style: Style | None = Non
     )
     overrides = [override(name, {"color": _fixed(color)}) for name, color in style.paint.items()]
     overrides += [
-        override(f"/{re.escape(end)}$/", {"color": _fixed(color)}, matcher="byRegexp")
-        for end, color in style.ending.items()
+        override(f"/{pattern}/", {"color": _fixed(color)}, matcher="byRegexp")  # without slashes it is the whole name
+        for pattern, color in style.matching.items()
     ]
     if style.link:
         title, url = style.link

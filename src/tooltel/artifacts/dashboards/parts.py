@@ -53,9 +53,9 @@ REASON_COLORS: Final[Mapping[str, str]] = MappingProxyType(
         Reason.EMPTY: "#9fa7b3",
     }
 )
-# By the end of a legend that names a tool or a policy and then the risk of the call.
+# Of a legend that names a tool or a policy, and then the risk of the call.
 RISK_COLORS: Final[Mapping[str, str]] = MappingProxyType(
-    {f", {Risk.READ}": "blue", f", {Risk.WRITE}": "orange", f", {Risk.IRREVERSIBLE}": "red"}
+    {f", {Risk.READ}$": "blue", f", {Risk.WRITE}$": "orange", f", {Risk.IRREVERSIBLE}$": "red"}
 )
 REJECTION_COLORS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -219,7 +219,7 @@ def refusals_panel(view: View, width: int, height: int) -> Panel:
         Box("Refused by policy", says, width, height),
         Look(CALLS, decimals=0, none="no call was refused"),
         Query(measures.happened(expr), legend="{{policy}}, {{risk}}"),
-        style=Style(bars=True, ending=RISK_COLORS),
+        style=Style(bars=True, matching=RISK_COLORS),
     )
 
 
@@ -240,7 +240,7 @@ def repeats_panel(view: View, width: int, height: int) -> Panel:
         Box("Equal writes made twice", says, width, height),
         Look(CALLS, decimals=0, none="no write was made twice"),
         Query(measures.happened(most), legend="{{tool}}, {{risk}}"),
-        style=Style(bars=True, ending=RISK_COLORS, link=tool_series_link(view)),
+        style=Style(bars=True, matching=RISK_COLORS, link=tool_series_link(view)),
     )
 
 

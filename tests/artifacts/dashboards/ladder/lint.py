@@ -112,8 +112,16 @@ def _shows(board: Json) -> Iterator[str]:
             yield f"panel {title!r}: says nothing where there is no data"
         if kind in ("stat", "bargauge") and panel["options"]["reduceOptions"]["calcs"] != ["lastNotNull"]:
             yield f"panel {title!r}: no calculation that makes one number of many"
+        if kind in ("stat", "bargauge") and not _says_nothing_in_no_color(defaults):
+            yield f"panel {title!r}: no data has the color of a number"
+        if kind == "stat" and panel["options"]["graphMode"] != "none":
+            yield f"panel {title!r}: a graph runs through the number"
         if kind == "table":
             yield from _table(panel)
+        for each in panel["fieldConfig"]["overrides"]:
+            pattern = each["matcher"]["options"]
+            if each["matcher"]["id"] == "byRegexp" and pattern != ".*" and not re.fullmatch("/.+/", pattern):
+                yield f"panel {title!r}: Grafana takes {pattern!r} without slashes for the whole name"
         counts = unit in ("short", "locale") or (unit.startswith("suffix:") and not unit.endswith("/s"))
         if counts and "increase(" in panel["targets"][0]["expr"] and defaults.get("decimals") is None:
             yield f"panel {title!r}: increase() is a fraction, and decimals are not set"
@@ -124,6 +132,12 @@ def _shows(board: Json) -> Iterator[str]:
         steps = defaults["thresholds"]["steps"]
         if steps[0]["value"] is not None or steps[1:] != sorted(steps[1:], key=lambda step: float(step["value"])):
             yield f"panel {title!r}: color steps out of order"
+
+
+def _says_nothing_in_no_color(defaults: Json) -> bool:
+    nulls = [each["options"] for each in defaults.get("mappings", ()) if each["type"] == "special"]
+    said = [(each["match"], each["result"]["text"], each["result"]["color"]) for each in nulls]
+    return said == [("null", defaults.get("noValue"), "text")]
 
 
 def _table(panel: Json) -> Iterator[str]:
