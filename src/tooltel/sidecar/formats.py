@@ -212,7 +212,7 @@ _LAYOUTS: Final = tuple(
 )
 # structlog's console: [level], the event, padded, [logger], key=value. Each is found by itself: one pattern for all of
 # it would try every way to share out the spaces.
-_STRUCTLOG: Final = Pattern(rf"\[\s*(?P<level>{_WORD})\s*\]\s+", re.IGNORECASE)
+_STRUCTLOG: Final = Pattern(rf"\[\s*(?P<level>{_WORD.lower()})\s*\]\s+")
 _STRUCTLOG_LOGGER: Final = Pattern(r"\s\[(?P<logger>[\w.-]+)\](?=\s+[\w.]+=|\s*\Z)")
 _STRUCTLOG_VALUES: Final = Pattern(r"\s(?=[\w.]+=)")
 _KLOG: Final = Pattern(
