@@ -3,8 +3,9 @@ What the plug-in adds to a tool call of a google-adk agent: `.matrix/adk-newest/
 
 An agent with ten tools is asked for a turn of twenty calls, one after the other, each turn a conversation of its own,
 with its spans going to an exporter that does nothing. What is measured is all that the plug-in does, the requests to
-the model included, in CPU time of the thread; above an agent without plug-ins, and above one with a plug-in that does
-nothing, as ADK itself takes some time for any.
+the model included, in CPU time of the thread: call by call, and for whole turns, which hold what is done once for each
+conversation; above an agent without plug-ins, and above one with a plug-in that does nothing, as ADK itself takes some
+time for any.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import asyncio
 import itertools
 import logging
 import sys
+import time
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -34,8 +36,9 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from prometheus_client import CollectorRegistry
+from pydantic import PrivateAttr
 
-from bench.integrations.pairs import Added, compare
+from bench.integrations.pairs import Added, Marked, compare, compare_calls
 from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
 from tooltel.errors import Level
 from tooltel.integrations.adk import TooltelPlugin
@@ -56,9 +59,16 @@ class Model(BaseLlm):
     """Asks for CALLS calls, one in each answer, and then says something."""
 
     model: str = "scripted"
+    _marks: list[int] = PrivateAttr(default_factory=list)
+
+    @property
+    def marks(self) -> list[int]:
+        """When it was asked, by the thread's CPU clock."""
+        return self._marks
 
     async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:  # noqa: ARG002, FBT001, FBT002 - the interface's
         """Answer by how many answers there were."""
+        self._marks.append(time.thread_time_ns())
         done = sum(bool(part.function_response) for each in llm_request.contents for part in each.parts)
         call = types.FunctionCall(name=NAMES[done % len(NAMES)], args={"order_id": done, "region": "x"})
         part = types.Part(function_call=call) if done < CALLS else types.Part(text="Done.")
@@ -79,9 +89,10 @@ def tools() -> list[Callable[..., Any]]:
     return made
 
 
-def conversation(*plugins: Any) -> Callable[[], Awaitable[int]]:
+def conversation(*plugins: Any) -> Marked:
     """A run of one turn in a session of its own."""
-    agent = LlmAgent(name="desk", model=Model(), tools=list(tools()))
+    model = Model()
+    agent = LlmAgent(name="desk", model=model, tools=list(tools()))
     runner = InMemoryRunner(app=App(name="bench", root_agent=agent, plugins=list(plugins)))
     sessions = itertools.count()
 
@@ -95,7 +106,7 @@ def conversation(*plugins: Any) -> Callable[[], Awaitable[int]]:
         assert calls == CALLS
         return calls
 
-    return run
+    return Marked(run, model.marks)
 
 
 class Nothing(BasePlugin):
@@ -114,8 +125,12 @@ class Nothing(BasePlugin):
         """Let it happen."""
 
 
-def measure(rounds: int, *, above_nothing: bool = False) -> Added:
-    """Time a run with the plug-in against one without, or against one with a plug-in that does nothing."""
+def measure(rounds: int, *, above_nothing: bool = False, whole: bool = False) -> Added:
+    """
+    Time the calls of runs with the plug-in against those without, or with a plug-in that does nothing.
+
+    *whole* runs are told as what they take for each of their calls.
+    """
     other = [Nothing()] if above_nothing else []
     catalog = Catalog(
         tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
@@ -125,7 +140,10 @@ def measure(rounds: int, *, above_nothing: bool = False) -> Added:
     )
     with Tooltel(catalog, registry=CollectorRegistry()) as tel:
         plugin = TooltelPlugin(tel, profile="support")
-        return asyncio.run(compare(conversation(*other), conversation(plugin), rounds=rounds))
+        without, with_it = conversation(*other), conversation(plugin)
+        if whole:
+            return asyncio.run(compare(without.run, with_it.run, rounds=rounds))
+        return asyncio.run(compare_calls(without, with_it, rounds=rounds))
 
 
 def main() -> None:
@@ -139,10 +157,13 @@ def main() -> None:
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(NoExport()))
     trace.set_tracer_provider(provider)
-    for above_nothing in (False, True):
-        above = "a plug-in that does nothing" if above_nothing else "no plug-in"
-        print(f"turns, above {above}:")
-        measure(options.rounds, above_nothing=above_nothing).print("google-adk", version("google-adk"), above=above)
+    for whole in (False, True):
+        for above_nothing in (False, True):
+            above = "a plug-in that does nothing" if above_nothing else "no plug-in"
+            what = f"{'whole turns' if whole else 'each call'}, above {above}"
+            print(f"{what}:")
+            found = measure(options.rounds, above_nothing=above_nothing, whole=whole)
+            found.print("google-adk", version("google-adk"), what=what)
 
 
 if __name__ == "__main__":

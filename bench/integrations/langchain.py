@@ -43,7 +43,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from prometheus_client import CollectorRegistry
 from pydantic import PrivateAttr
 
-from bench.integrations.pairs import Added, added, compare
+from bench.integrations.pairs import Added, Marked, added, compare, compare_calls
 from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
 from tooltel.errors import Level
 from tooltel.integrations.langchain import TooltelMiddleware
@@ -65,6 +65,18 @@ class Model(BaseChatModel):
     """Asks for CALLS calls, one in each answer, and then says something."""
 
     _bound: list[Any] | None = PrivateAttr(default=None)
+    _marks: list[int] = PrivateAttr(default_factory=list)
+    _clock: Callable[[], int] = PrivateAttr(default=time.process_time_ns)
+
+    @property
+    def marks(self) -> list[int]:
+        """When it was asked, by the clock of `measured_by`."""
+        return self._marks
+
+    def measured_by(self, clock: Callable[[], int]) -> Model:
+        """Take that clock."""
+        self._clock = clock
+        return self
 
     @property
     def _llm_type(self) -> str:
@@ -77,6 +89,7 @@ class Model(BaseChatModel):
         return self.bind(tools=self._bound)
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        self._marks.append(self._clock())
         done = sum(message.type == "tool" for message in messages)
         call = {"name": NAMES[done % len(NAMES)], "args": {"order_id": done, "region": "x"}, "id": f"call-{done}"}
         message = AIMessage("", tool_calls=[call]) if done < CALLS else AIMessage("Done.")
@@ -124,9 +137,15 @@ def tools() -> list[BaseTool]:
     return [StructuredTool.from_function(order_lookup, coroutine=later, name=name) for name in NAMES]
 
 
-def conversation(*middleware: Any, asynchronous: bool) -> Callable[[], Awaitable[int]]:
+def clock_of(*, asynchronous: bool) -> Callable[[], int]:
+    """The CPU clock that sees all of a run: LangGraph runs the tools of synchronous ones in threads."""
+    return time.thread_time_ns if asynchronous else time.process_time_ns
+
+
+def conversation(*middleware: Any, asynchronous: bool) -> Marked:
     """A run of one turn in a thread of its own."""
-    agent = create_agent(Model(), tools(), middleware=middleware, name="support_agent")
+    model = Model().measured_by(clock_of(asynchronous=asynchronous))
+    agent = create_agent(model, tools(), middleware=middleware, name="support_agent")
     turns = iter(range(10**9))
 
     async def run() -> int:
@@ -136,7 +155,7 @@ def conversation(*middleware: Any, asynchronous: bool) -> Callable[[], Awaitable
         assert sum(message.type == "tool" for message in found["messages"]) == CALLS
         return CALLS
 
-    return run
+    return Marked(run, model.marks)
 
 
 def telemetry() -> Tooltel:
@@ -198,18 +217,20 @@ async def _one_by_one(
     return added([each / 1_000 for each in plain], [each / 1_000 for each in ours])
 
 
-def measure_turn(rounds: int, *, asynchronous: bool = True, above_nothing: bool = False) -> Added:
+def measure_turn(rounds: int, *, asynchronous: bool = True, above_nothing: bool = False, whole: bool = False) -> Added:
     """
-    Time a run with the middleware against one without, or against one with a middleware that does nothing.
+    Time the calls of runs with the middleware against those without, or with a middleware that does nothing.
 
-    Synchronous runs are timed by the process' CPU clock, as LangGraph runs their tools in threads.
+    *whole* runs are told as what they take for each of their calls.
     """
     other = [Nothing()] if above_nothing else []
     with telemetry() as tel:
-        plain = conversation(*other, asynchronous=asynchronous)
-        ours = conversation(TooltelMiddleware(tel, profile="support"), asynchronous=asynchronous)
-        clock = time.thread_time_ns if asynchronous else time.process_time_ns
-        return asyncio.run(compare(plain, ours, rounds=rounds, clock=clock))
+        without = conversation(*other, asynchronous=asynchronous)
+        with_it = conversation(TooltelMiddleware(tel, profile="support"), asynchronous=asynchronous)
+        if whole:
+            clock = clock_of(asynchronous=asynchronous)
+            return asyncio.run(compare(without.run, with_it.run, rounds=rounds, clock=clock))
+        return asyncio.run(compare_calls(without, with_it, rounds=rounds))
 
 
 def main() -> None:
@@ -226,10 +247,11 @@ def main() -> None:
             print(f"{what}:")
             found = measure_call(options.rounds * 100, asynchronous=asynchronous, by_wrapper=by_wrapper)
             found.print("langchain", version("langchain"), what=what)
-        for above_nothing in (False, True):
-            what = f"{kind} turns, above {'a middleware that does nothing' if above_nothing else 'no middleware'}"
+        for whole, above_nothing in ((False, False), (False, True), (True, False), (True, True)):
+            above = "a middleware that does nothing" if above_nothing else "no middleware"
+            what = f"{kind}, {'whole turns' if whole else 'each call of a turn'}, above {above}"
             print(f"{what}:")
-            found = measure_turn(options.rounds, asynchronous=asynchronous, above_nothing=above_nothing)
+            found = measure_turn(options.rounds, asynchronous=asynchronous, above_nothing=above_nothing, whole=whole)
             found.print("langchain", version("langchain"), what=what)
 
 

@@ -6,12 +6,12 @@ import asyncio
 import random
 from itertools import count
 
-from bench.integrations.pairs import added, compare
+from bench.integrations.pairs import Marked, added, compare, compare_calls
 
 
 def test_the_median_of_what_each_pair_differs_by_is_told_and_not_the_difference_of_medians() -> None:
     found = added([10.0, 20.0, 90.0], [13.0, 24.0, 95.0])
-    assert (found.without, found.adds, found.rounds) == (20.0, 4.0, 3)
+    assert (found.without, found.adds, found.pairs) == (20.0, 4.0, 3)
 
 
 def test_one_pair_that_was_disturbed_does_not_count() -> None:
@@ -42,6 +42,20 @@ def test_both_runs_are_measured_by_the_given_clock_equally_often_and_in_alternat
         return 2
 
     found = asyncio.run(compare(without, with_it, rounds=10, clock=lambda: next(now) * 1_000))
-    assert (found.without, found.adds, found.rounds) == (0.5, 2.0, 10)
+    assert (found.without, found.adds, found.pairs) == (0.5, 2.0, 10)
     assert order.count("without") == order.count("with it")
     assert order[:4] == ["with it", "without", "without", "with it"]
+
+
+def test_calls_are_compared_with_the_same_call_of_the_other_run() -> None:
+    def marked(*marks: int) -> Marked:
+        seen: list[int] = []
+
+        async def run() -> int:
+            seen.extend(marks)
+            return len(marks) - 1
+
+        return Marked(run, seen)
+
+    found = asyncio.run(compare_calls(marked(0, 1_000, 9_000), marked(500, 3_500, 13_500), rounds=3))
+    assert (found.adds, found.low, found.high, found.pairs) == (2.0, 2.0, 2.0, 6)
