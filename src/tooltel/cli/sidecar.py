@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from contextlib import ExitStack
@@ -182,6 +183,7 @@ def _run(choices: Choices, catalog: Catalog, sources: list[Source]) -> int:
     job = Job(catalog, sources, _judge_of(catalog), choices.begin == "end", descriptors_for_files())
     keeping = Slots(choices.state) if choices.state is not None else Forgetting()
     engine = Engine(job, disk=Disk(), keeping=keeping, clock=SystemClock(), say=_say)
+    gc.freeze()  # what is loaded by now stays: no collection need look through it ever again
     with ExitStack() as opened:
         if not choices.once:
             _serve(engine, catalog, opened, host, port)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tooltel import signals
 from tooltel.recorders.prometheus import Series
@@ -52,8 +51,7 @@ class Clock(Protocol):
         """Nanoseconds of the day's time, as files carry it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """
     What a sidecar is to do.
 
@@ -65,12 +63,11 @@ class Job:
     judge: Callable[[Source], Judging]
     from_end: bool = False
     descriptors: int = 256
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     fast: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What may be seen from outside. *values* were committed; the gauges are as of the last turn."""
 
     values: Mapping[Series, float]
@@ -80,8 +77,7 @@ class Shown:
     last: tuple[LastMatch, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
+class Readiness(NamedTuple):
     """Whether the counts can be relied on, and what is being waited for."""
 
     is_ready: bool

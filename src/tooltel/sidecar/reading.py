@@ -8,7 +8,6 @@ was written to this file and no other. That makes a truncation between two syste
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 _PEEK: Final = 64 * 1024  # bytes read to see whether an unfinished line has got its newline
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """
     Sizes in bytes and times in seconds.
 
