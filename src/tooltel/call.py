@@ -343,7 +343,7 @@ class Call:
     def _restore(self) -> None:
         try:
             _current.reset(self._token)
-        except ValueError:  # left in another context than entered: nothing of ours is set in this one
+        except (ValueError, RuntimeError):  # entered in another context, or left before: nothing of ours is set here
             return
         if self._context_token is not None:
             detach(self._context_token)
@@ -367,7 +367,7 @@ class Call:
         finally:
             try:
                 _current.reset(self._token)
-            except ValueError:
+            except (ValueError, TypeError):  # set in another context, or not at all (see `resume`)
                 pass
             else:
                 if self._context_token is not None:

@@ -59,7 +59,7 @@ class Declared:
         self._shown: dict[tuple[Metric, str], Series] = {}  # by gauge, and profile or tool
         self._infos: dict[str, dict[str, Series]] = {}  # by tool, then profile: two may send it differently
         self._kept: dict[str, _Kept] = {}  # by profile, as its label says
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant, as a signal handler may reload the catalog
 
     def note(self, profile: str, sent: Iterable[Any], catalog: Catalog) -> Noted:
         """Set the gauges of *profile*; give what is worth saying."""
@@ -99,7 +99,7 @@ class Declared:
 
     def forked(self) -> None:
         """Start with a free lock, as another thread may have held it, and with gauges that are this process' own."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._kept = {}
 
     def _tokens(self, found: Iterable[Declaration]) -> tuple[float | None, Exception | None]:

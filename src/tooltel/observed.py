@@ -17,6 +17,7 @@ from tooltel.signals import (
     ERROR_OUTPUT,
     ERROR_REFUSED,
     ERROR_TOOL,
+    OTHER,
     Component,
     RejectionKind,
     RejectionSource,
@@ -117,7 +118,8 @@ class Observed(Call):
 
     def conclude(self, status: Status, error_type: str = "") -> None:
         """The framework says how it ended, and has neither a result nor an exception to show."""
-        self._end(Verdict(status, clean(error_type)))
+        unsaid = OTHER if status is Status.ERROR else ""
+        self._end(Verdict(status, clean(error_type) or unsaid))
 
     def put_off(self) -> None:
         """The framework keeps the call for later (an answer is awaited), and will then make it anew: cancelled."""

@@ -136,7 +136,7 @@ def _judge_kind(kind: type) -> Verdict:
         return Verdict(Status.TIMEOUT, signals.ERROR_TIMEOUT)
     if _is_cancellation(kind):
         return Verdict(Status.CANCELLED, signals.ERROR_CANCELLED)
-    return Verdict(Status.ERROR, clean(kind.__qualname__))
+    return Verdict(Status.ERROR, clean(kind.__qualname__) or signals.OTHER)  # no type at all would say: no error
 
 
 def structural(faults: Sequence[Fault], source: RejectionSource = RejectionSource.FRAMEWORK) -> Verdict:

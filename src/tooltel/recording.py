@@ -80,7 +80,7 @@ class FanOut:
         """Hand outcomes to *recorders* from now on, and those of calls that simply went well to *plain*."""
         self.recorders, self.plain = recorders, plain
         self.briefs: tuple[tuple[Component, Brief], ...] | None = None
-        if all(recorder in self._known for _, recorder in plain):
+        with suppress(Exception):  # a recorder may be any object: one that cannot be hashed, too, has no short way
             self.briefs = tuple((component, self._known[recorder]) for component, recorder in plain)
 
     def shorten(self, known: Mapping[Recorder, Brief]) -> None:

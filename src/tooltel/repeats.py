@@ -7,9 +7,13 @@ what was rejected, refused or failed outright may be tried again.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
+import re
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields, is_dataclass
@@ -23,6 +27,7 @@ from tooltel.signals import Status
 EFFECTIVE: Final = frozenset({Status.OK, Status.PARTIAL, Status.TIMEOUT})  # may have taken effect
 HARMLESS: Final = frozenset({Status.REPLAYED, Status.REFUSED, Status.INVALID_ARGUMENTS})  # stopped before any effect
 
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")  # as in `<Order object at 0x7f3c>`
 SESSIONS: Final = 10_000
 CALLS_PER_SESSION: Final = 256
 WINDOW_SECONDS: Final = 86_400.0
@@ -54,7 +59,36 @@ def _canonical(value: object) -> object:
         return sorted(map(repr, value))
     if isinstance(value, MappingProxyType):
         return dict(value)
-    return f"{type(value).__qualname__}:{value!r}"
+    text = repr(value)
+    if _ADDRESS.search(text):  # the next object may have the same one, and would seem to be this one
+        text = str(_numbers.of(value))
+    return f"{type(value).__qualname__}:{text}"
+
+
+class _Numbers:
+    """A number for each object that says no more of itself than where it is: never the same for two."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[object], int]] = {}
+        self._next = itertools.count()
+
+    def of(self, value: object) -> int:
+        """The number of *value*, as long as it lives. Raises TypeError where nothing tells when that is over."""
+        place = id(value)
+        known = self._known.get(place)
+        if known is not None and known[0]() is value:
+            return known[1]
+        number = next(self._next)
+        self._known[place] = (weakref.ref(value, functools.partial(self._forget, place)), number)
+        return number
+
+    def _forget(self, place: int, gone: weakref.ref[object]) -> None:
+        known = self._known.get(place)
+        if known is not None and known[0] is gone:
+            self._known.pop(place, None)
+
+
+_numbers: Final = _Numbers()
 
 
 class Repeats:

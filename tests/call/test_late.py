@@ -11,6 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from tooltel import Catalog, HouseRules, Tooltel, late
+from tooltel.call import current_call
 from tooltel.errors import Level
 from tooltel.signals import Status
 from tooltel.testing import capture
@@ -122,3 +123,33 @@ def test_a_collection_at_any_moment_never_locks_up(what: str, tools: int) -> Non
         assert not thread.is_alive(), "locked up"
         gc.collect()
         assert [outcome.status for outcome in seen.outcomes].count(Status.ABANDONED) == ROUNDS - 1
+
+
+@pytest.mark.parametrize("awaited", [True, False])
+def test_a_tool_that_a_finalizer_awaits_inside_a_collection_gives_its_result(
+    tel: Tooltel, seen: Captured, awaited: bool
+) -> None:
+    async def find() -> str:
+        return "found"
+
+    def look() -> Any:
+        return find()
+
+    tool: Callable[[], Any] = tel.tool(find if awaited else look, name="order_find", owner="desk")
+    given: list[object] = []
+
+    class Holder:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            try:
+                tool().send(None)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it must be what the tool gave
+                given.append(getattr(error, "value", error))
+
+    Holder()
+    gc.collect()
+    assert given == ["found"]
+    assert [outcome.status for outcome in seen.outcomes] == [Status.OK]
+    assert current_call() is None

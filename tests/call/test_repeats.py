@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tooltel
+from tooltel.repeats import _numbers
 
 if TYPE_CHECKING:
     from tooltel import Tooltel
@@ -66,6 +67,43 @@ def test_other_arguments_are_another_call(tel: Tooltel, seen: Captured, refund: 
         refund("o-1")
         refund(*other)
     assert repeats(seen) == [False, False]
+
+
+class Order:
+    """An argument that says no more of itself than where it is; with `slots`, nothing tells when it is gone."""
+
+
+class SlottedOrder:
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("kind", [Order, SlottedOrder])
+def test_an_object_that_takes_the_place_of_another_is_another_argument(
+    tel: Tooltel, seen: Captured, refund: Refund, kind: type
+) -> None:
+    """Python gives a new object the address of one that is gone: no page may come of that."""
+    with tel.session(id="s-1"):
+        for _ in range(50):
+            refund(kind())
+    assert not any(repeats(seen))
+
+
+def test_one_object_is_one_argument_as_long_as_it_lives(tel: Tooltel, seen: Captured, refund: Refund) -> None:
+    order, client = Order(), threading.Lock()
+    with tel.session(id="s-1"):
+        refund(order, client)
+        refund([order], client)
+        refund(order, client)
+        refund(Order(), client)
+    assert repeats(seen) == [False, False, True, False]
+
+
+def test_objects_that_are_gone_leave_nothing_in_memory(tel: Tooltel, refund: Refund) -> None:
+    before = len(_numbers._known)
+    with tel.session(id="s-1"):
+        for _ in range(50):
+            refund(Order())
+    assert len(_numbers._known) == before
 
 
 def test_the_instance_of_a_method_is_no_argument(tel: Tooltel, seen: Captured) -> None:

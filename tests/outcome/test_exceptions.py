@@ -79,6 +79,11 @@ def test_classes_of_errors_may_be_any_number() -> None:
     assert last() is None
 
 
+def test_an_exception_whose_class_has_no_name_has_a_type_all_the_same() -> None:
+    """No type would say that there was no error."""
+    assert judge_exception(type("", (Exception,), {})()).error_type == "other"
+
+
 def test_an_exceptions_type_is_a_clean_bounded_name_and_its_message_is_nowhere() -> None:
     hostile = type("Bad\nName" + "x" * 500, (Exception,), {})
     verdict = judge_exception(hostile("the customer's card number"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,6 +44,21 @@ def test_the_short_way_is_taken_unless_somebody_wants_the_outcome() -> None:
     seen: list[Outcome] = []
     assert quiet().tel.services.fan_out.briefs is not None
     assert quiet(recorders=[seen.append]).tel.services.fan_out.briefs is None
+
+
+def test_a_recorder_that_cannot_be_hashed_is_one_as_any_other() -> None:
+    @dataclass
+    class Sink:
+        outcomes: int = 0
+
+        def __call__(self, _: Outcome) -> None:
+            self.outcomes += 1
+
+    sink = Sink()
+    desk = quiet(recorders=[sink])
+    play(desk)
+    assert sink.outcomes == 4
+    assert total(samples(desk.tel), INTERNAL) == 0
 
 
 def test_both_ways_tell_the_same() -> None:

@@ -128,3 +128,18 @@ def test_a_call_that_is_put_off_has_not_failed_whatever_the_tool_raised_to_say_s
         kb_search()
     call.put_off()
     assert [(outcome.status, outcome.error_type) for outcome in seen.outcomes] == [(Status.CANCELLED, "cancelled")]
+
+
+def test_an_end_that_a_framework_tells_twice_counts_once_and_breaks_nothing(tel: Tooltel, seen: Captured) -> None:
+    call = tel.observe("kb_search", {})
+    assert call.finish("found") == call.finish("found") == "found"
+    call.reject()
+    call.conclude(Status.ERROR)
+    assert [outcome.status for outcome in seen.outcomes] == [Status.OK]
+    assert current_call() is None
+
+
+def test_an_error_that_nobody_names_is_an_error_all_the_same(tel: Tooltel, seen: Captured) -> None:
+    tel.observe("kb_search", {}).conclude(Status.ERROR)
+    assert seen.outcomes[0].error_type == "other"
+    assert not seen.spans[0].status.is_ok

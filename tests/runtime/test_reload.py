@@ -281,3 +281,20 @@ def test_a_log_that_fails_fails_no_reload(file: Path) -> None:
     assert tel.reload() == ()
     change(file, 'owner = "payments"', 'owner = "paymnts"')
     assert tel.reload()
+
+
+def test_a_signal_handler_may_reload_and_call_tools_wherever_the_thread_is(file: Path) -> None:
+    """It runs in the thread that it interrupts, which may hold any of these locks."""
+    tel = make(file)
+    tool = tel.tool(order_lookup)
+
+    def interrupted() -> None:
+        with tel._declared._lock, tel._metrics._lock, tel._lock:
+            assert tel.reload() == ()
+            tel.declared("support", [{"name": "order_lookup", "description": "Look it up.", "parameters": {}}])
+            tool()
+
+    thread = threading.Thread(target=interrupted, daemon=True)
+    thread.start()
+    thread.join(timeout=30)
+    assert not thread.is_alive(), "locked up"

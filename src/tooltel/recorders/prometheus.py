@@ -190,7 +190,7 @@ class PrometheusRecorder:
         self._unowned: set[str] = set()
         self._values: dict[tuple[str, str], set[str]] = {}  # by metric and tool; a reload does not widen the bound
         self.on_first_use: Callable[[], None] | None = None  # called whenever a tool's children are looked up
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant, as a signal handler or a finalizer may call a tool
 
     # --- births ---
 
@@ -227,7 +227,7 @@ class PrometheusRecorder:
     def forget_children(self) -> None:
         """Drop the cache after a fork, so that the next call looks its children up again."""
         self._tools = {}
-        self._lock = threading.Lock()  # another thread may have held it when the process forked
+        self._lock = threading.RLock()  # another thread may have held it when the process forked
 
     def remember(self, counted: Iterable[Series]) -> None:
         """Know the values of bounded labels in what an earlier process *counted*: a restart does not widen a bound."""
