@@ -73,8 +73,8 @@ def test_a_line_of_a_stack_trace_says_nothing_as_a_records_message(row: dict[str
 
 @pytest.mark.parametrize("row", rows(matching=True))
 def test_a_line_that_quotes_one_says_nothing(row: dict[str, Any]) -> None:
-    if RULES[row["rule"]].is_partial:
-        return  # it begins in the middle of a name, which may be anything
+    if RULES[row["rule"]].is_partial or row["rule"].endswith(".shown"):
+        return  # it begins in the middle of a name, or with words of the host, which may be anything; more must follow
     for quoted in (f"user said: {row['message']}", f'tool result "{row["message"]}"', f"> {row['message']}"):
         assert JUDGE.judge(Record(quoted, "shop.chat", "INFO")) is None
         assert JUDGE.judge(Record(quoted)) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +67,17 @@ def test_each_drop_of_a_real_log_counts_once_by_name_and_reason(name: str, fast:
     log = (FOLDER / name).read_bytes()
     for form in ("auto", CONTAINERS.get(name) or ("json" if name in remake.OBJECTS else "text")):
         assert drops(log, form, fast=fast) == expected(name)
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["fast", "plain"])
+def test_each_error_that_a_host_in_javascript_logs_counts_once(fast: bool) -> None:
+    """The drops are the names in the program but for those that it only quotes."""
+    names = re.findall(
+        r"failed\('(\w+)'(?:, undefined)?\)(?!\.message)", (FOLDER / "node" / "agent.mjs").read_text("utf-8")
+    )
+    assert len(names) == 16
+    log = (FOLDER / "node" / "agent.log").read_bytes()
+    assert drops(log, "auto", fast=fast) == Counter((name, "unknown") for name in names)
 
 
 def test_every_formatter_has_its_file() -> None:
