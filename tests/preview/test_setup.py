@@ -74,3 +74,11 @@ def test_without_npm_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match=r"apt-get install nodejs npm"):
         draw.prepare_page(tmp_path)
+
+
+@pytest.mark.parametrize("board", draw.BOARDS)
+def test_the_documentation_has_a_small_picture_of_each_dashboard(board: str) -> None:
+    picture = ROOT / "docs" / "images" / f"{board}.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 200_000
+    assert f"](images/{board}.png)" in (ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")
