@@ -42,8 +42,8 @@ def _text(value: object) -> str | None:
 
 
 def _url(value: object) -> str | None:
-    if not isinstance(value, str) or not re.fullmatch(r"https?://[^\s{}\"\\]+[^\s{}\"\\/]", value):
-        return "must be a URL such as https://grafana.example.com, without a trailing slash"
+    if not isinstance(value, str) or not re.fullmatch(r"https?://[^\s{}\"\\?#]+[^\s{}\"\\/?#]", value):
+        return "must be a URL such as https://grafana.example.com, without query and trailing slash"
     return None
 
 
