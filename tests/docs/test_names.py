@@ -57,3 +57,10 @@ def sections() -> dict[str, str]:
         if name := re.search(r"`(tooltel-\w+)`", part.partition("\n\n")[2].partition("\n\n")[0]):
             found[name[1]] = part
     return found
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.stem)
+def test_a_dashboard_is_shown_in_a_picture(board: Path) -> None:
+    picture = f"images/{board.stem.removeprefix('tooltel-')}.png"
+    assert f"]({picture})" in sections()[board.stem]
+    assert (ROOT / "docs" / picture).read_bytes().startswith(b"\x89PNG")
