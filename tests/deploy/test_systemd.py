@@ -79,3 +79,33 @@ def test_it_is_hardly_exposed(tmp_path: Path) -> None:
     if found is None:
         pytest.skip(f"this systemd-analyze tells no exposure: {said.stderr.strip()[:200]}")
     assert float(found[1]) <= MOST_EXPOSED
+
+
+def system_calls(*groups: str) -> set[str]:
+    """The system calls of systemd's groups, as its own table has them."""
+    found: set[str] = set()
+    for group in groups:
+        said = analyze("syscall-filter", "--no-pager", group).stdout.splitlines()[1:]
+        names = {line.strip() for line in said if line.strip() and not line.strip().startswith("#")}
+        found |= {name for name in names if not name.startswith("@")}
+        found |= system_calls(*(name for name in names if name.startswith("@")))
+    return found
+
+
+@pytest.mark.slow
+def test_no_system_call_that_it_makes_is_refused(tmp_path: Path) -> None:
+    """Reading and saving, that is: what it listens with is in @system-service by that group's definition."""
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("no strace: install it to have the filter tried")
+    allowed, denied = [line.partition("=")[2] for line in LINES if line.startswith("SystemCallFilter=")]
+    passed = system_calls(*allowed.split()) - system_calls(*denied.removeprefix("~").split())
+    assert {"read", "socket", "bind", "accept4"} <= passed
+    (tmp_path / "app.log").write_text("12:00:00 WARN a.B - nothing\n")
+    (tmp_path / "tools.toml").write_text('[catalog]\nplatform_owner = "a"\n[owners.a]\n')
+    trace = tmp_path / "trace"
+    command_ = [sys.executable, "-m", "tooltel", "sidecar", "--file", "app.log", "--once", "--state", "state"]
+    subprocess.run([strace, "-f", "-qq", "-o", trace, *command_], cwd=tmp_path, capture_output=True, check=True)
+    made = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text("utf-8", "replace"), re.MULTILINE))
+    assert {"flock", "pwrite64", "fdatasync"} <= made
+    assert made - passed == set()
