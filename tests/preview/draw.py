@@ -121,7 +121,7 @@ def shots_of(past: Past, choice: Choice, folder: Path) -> list[dict[str, Any]]:
         ways = {name: {}, **({f"{name}-one": past.chosen[name]} if name in past.chosen else {})}
         for (stem, chosen), theme, width in itertools.product(ways.items(), choice.themes, choice.widths):
             file = folder / f"{stem}-{width}-{theme}.png"
-            look = {"theme": theme, "width": width, "chosen": chosen, "time": span}
+            look = {"theme": theme, "width": width, "chosen": chosen, "time": span, "open": past.opened}
             shots.append({"board": str(path), "file": str(file), **look})
     return shots
 

@@ -44,7 +44,8 @@ class Past:
     A past to be drawn, as OpenMetrics texts.
 
     `range` in seconds replaces the dashboards' own time range, the rules ran for `alerts` seconds before the end, and
-    a dashboard in `chosen` is drawn a second time with these values of its variables.
+    a dashboard in `chosen` is drawn a second time with these values of its variables. With `opened`, closed rows are
+    drawn open.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Past:
     alerts: float
     range: float | None = None
     chosen: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    opened: bool = False
 
 
 def demo_texts() -> Iterator[str]:
@@ -130,6 +132,7 @@ PASTS: Final[Mapping[str, Past]] = {
             demo_texts,
             alerts=6 * HOUR,
             chosen=CHOSEN,
+            opened=True,
         ),
         Past("calm", "six hours of it on which nothing goes wrong", calm_texts, range=6 * HOUR, alerts=6 * HOUR),
         Past("replay", "an hour of real conversations, another catalog", replay_texts, range=HOUR, alerts=HOUR),

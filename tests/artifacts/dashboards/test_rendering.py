@@ -28,6 +28,10 @@ from tests.artifacts.dashboards.ladder.reading import (
 from tooltel import signals
 from tooltel.artifacts.dashboards import links, render_dashboards
 from tooltel.artifacts.dashboards import queries as query_module
+from tooltel.artifacts.dashboards.board import Row, place
+from tooltel.artifacts.dashboards.parts import alerts_stat
+from tooltel.artifacts.dashboards.sdk import dashboard
+from tooltel.artifacts.dashboards.view import View
 from tooltel.artifacts.defaults import AlertOptions
 from tooltel.artifacts.options import RenderOptions
 from tooltel.artifacts.rules import render_rules
@@ -133,6 +137,22 @@ def test_a_row_that_becomes_emitted_brings_its_panels(
         "tooltel-itself": [],
     }
     assert [fault for board in more.values() for fault in names.name_faults(board)] == []
+
+
+def test_a_closed_row_keeps_its_panels_and_takes_one_line_of_the_grid(catalog: Catalog) -> None:
+    panel = alerts_stat(View(catalog, PLAIN), 24)
+    rows = place([Row("closed", ((panel,), (panel,)), closed=True), Row("open", ((panel,),))])
+    closed, heading, below = rows
+    assert isinstance(closed, dashboard.RowPanel)
+    assert closed.collapsed
+    inside = [(each.id_val, each.grid_pos.y) for each in closed.panels if each.grid_pos]
+    assert inside == [(2, 1), (3, 5)]
+    assert [(each.id_val, each.grid_pos.y) for each in (heading, below) if each.grid_pos] == [(4, 1), (5, 2)]
+
+
+def test_only_what_a_fleet_may_lack_is_closed(boards: dict[str, Json]) -> None:
+    closed = [row["title"] for board in boards.values() for row in board["panels"] if row.get("collapsed")]
+    assert closed == ["Sidecars"]
 
 
 def test_names_of_the_catalog_are_in_no_dashboard(catalog: Catalog, boards: dict[str, Json]) -> None:

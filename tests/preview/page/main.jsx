@@ -29,6 +29,15 @@ function place({ x, y, w, h }, width) {
   };
 }
 
+/** What is on the page: with `open`, also the panels of closed rows. A closed row is the last one. */
+function seen(board, open) {
+  return board.panels.flatMap((panel) => (open && panel.panels?.length ? [panel, ...panel.panels] : [panel]));
+}
+
+function hidden(row, open) {
+  return row.collapsed && !open ? ` (${row.panels.length} panels)` : "";
+}
+
 function Top({ board, chosen, theme }) {
   const chip = { marginRight: 8, padding: "4px 8px", background: theme.colors.background.secondary, borderRadius: 2 };
   return (
@@ -49,17 +58,18 @@ function Top({ board, chosen, theme }) {
 function Dashboard({ board, job, theme, done }) {
   const values = valuesOf(board.templating.list, job.chosen);
   const width = job.width - 2 * GRID.margin;
-  const bottom = Math.max(...board.panels.map(({ gridPos: { y, h } }) => y + h)) * (GRID.row + GRID.gap);
+  const panels = seen(board, job.open);
+  const bottom = Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) * (GRID.row + GRID.gap);
   return (
     <ThemeContext.Provider value={theme}>
       <GlobalStyles />
       <div style={{ background: theme.colors.background.canvas, padding: GRID.margin, width: job.width }}>
         <Top board={board} chosen={job.chosen} theme={theme} />
         <div style={{ position: "relative", height: bottom }}>
-          {board.panels.map((panel) => {
+          {panels.map((panel) => {
             const spot = place(panel.gridPos, width);
             const style = { position: "absolute", ...spot };
-            if (panel.type === "row") return <div key={panel.id} style={{ ...style, fontWeight: 500, paddingTop: 4 }}>{panel.title}</div>;
+            if (panel.type === "row") return <div key={panel.id} style={{ ...style, fontWeight: 500, paddingTop: 4 }}>{panel.title}{hidden(panel, job.open)}</div>;
             return (
               <div key={panel.id} data-panel={panel.title} style={style}>
                 <Boundary title={panel.title}>
@@ -83,7 +93,7 @@ window.draw = async (job) => {
   await initPluginTranslations("tooltel-preview", []);
   await Promise.all(["400", "500"].map((weight) => document.fonts.load(`${weight} 14px Inter`)));
   const theme = createTheme({ colors: { mode: job.theme } });
-  let waiting = job.board.panels.filter((panel) => panel.type !== "row").length;
+  let waiting = seen(job.board, job.open).filter((panel) => panel.type !== "row").length;
   await new Promise((resolve) => {
     const done = (fault) => {
       if (fault) window.faults.push(fault);

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,10 +26,15 @@ TAG: Final = "tooltel"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Panels under one heading, in lines from left to right; the widths of a line add up to 24."""
+    """
+    Panels under one heading, in lines from left to right; the widths of a line add up to 24.
+
+    A `closed` row shows its heading until somebody opens it: for what a fleet may well not have.
+    """
 
     title: str
     lines: tuple[tuple[Panel, ...], ...]
+    closed: bool = False
 
     def standing(self) -> list[list[Panel]]:
         """The lines without panels that wait for a signal, and without lines that are empty then."""
@@ -76,25 +82,35 @@ def place(rows: Sequence[Row]) -> list[dashboard.Panel | dashboard.RowPanel]:
     """
     Put *rows* on the grid from top to bottom and number everything from 1.
 
-    Where a panel waits, its neighbors share its width.
+    Where a panel waits, its neighbors share its width. Rows below a closed one stand as if it had no panels.
     """
     placed: list[dashboard.Panel | dashboard.RowPanel] = []
-    y = 0
+    numbers, y = itertools.count(1), 0
     for row in rows:
         if not (lines := row.standing()):
             continue
-        heading = dashboard.GridPos(h=1, w=COLUMNS, x=0, y=y)
-        placed.append(dashboard.RowPanel(title=row.title, grid_pos=heading, id_val=len(placed) + 1))
-        y += 1
-        for line in lines:
-            height = line[0].box.height
-            x = 0
-            for panel, width in zip(line, _widths(line), strict=True):
-                spot = dashboard.GridPos(h=height, w=width, x=x, y=y)
-                placed.append(panel.at(spot, len(placed) + 1))
-                x += width
-            y += height
+        spot = dashboard.GridPos(h=1, w=COLUMNS, x=0, y=y)
+        heading = dashboard.RowPanel(title=row.title, grid_pos=spot, id_val=next(numbers), collapsed=row.closed)
+        placed.append(heading)
+        inside, bottom = _place_lines(lines, numbers, y + 1)
+        if row.closed:
+            heading.panels = inside
+        else:
+            placed += inside
+        y = y + 1 if row.closed else bottom
     return placed
+
+
+def _place_lines(lines: Sequence[Sequence[Panel]], numbers: Iterator[int], y: int) -> tuple[list[dashboard.Panel], int]:
+    """The panels of *lines* from *y* on, and where they end."""
+    placed: list[dashboard.Panel] = []
+    for line in lines:
+        height, x = line[0].box.height, 0
+        for panel, width in zip(line, _widths(line), strict=True):
+            placed.append(panel.at(dashboard.GridPos(h=height, w=width, x=x, y=y), next(numbers)))
+            x += width
+        y += height
+    return placed, y
 
 
 def _widths(line: Sequence[Panel]) -> list[int]:

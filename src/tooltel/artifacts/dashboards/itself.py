@@ -30,7 +30,7 @@ def itself_board(view: View) -> Board:
         Row("Can I trust what I see?", (_numbers(view),)),
         Row("What failed, and was kept away from the tools", ((_failures(view), _targets(view)),)),
         Row("Processes", ((_instances(view),),)),
-        Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)), (_sources(view),))),
+        Row("Sidecars", ((_lag(view), _lines(view), _skipped(view)), (_sources(view),)), closed=True),
     )
     says = "Whether tooltel itself works: targets, contained failures, bounds that were hit, catalogs in use."
     return Board(links.ITSELF, says, rows, since="now-6h")
