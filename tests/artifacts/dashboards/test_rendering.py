@@ -26,9 +26,9 @@ from tests.artifacts.dashboards.ladder.reading import (
     variables,
 )
 from tooltel import signals
+from tooltel.artifacts.dashboards import board as board_module
 from tooltel.artifacts.dashboards import links, render_dashboards
 from tooltel.artifacts.dashboards import queries as query_module
-from tooltel.artifacts.dashboards.board import Row, place
 from tooltel.artifacts.dashboards.parts import alerts_stat
 from tooltel.artifacts.dashboards.sdk import dashboard
 from tooltel.artifacts.dashboards.view import View
@@ -141,7 +141,8 @@ def test_a_row_that_becomes_emitted_brings_its_panels(
 
 def test_a_closed_row_keeps_its_panels_and_takes_one_line_of_the_grid(catalog: Catalog) -> None:
     panel = alerts_stat(View(catalog, PLAIN), 24)
-    rows = place([Row("closed", ((panel,), (panel,)), closed=True), Row("open", ((panel,),))])
+    row = board_module.Row
+    rows = board_module.place([row("closed", ((panel,), (panel,)), closed=True), row("open", ((panel,),))])
     closed, heading, below = rows
     assert isinstance(closed, dashboard.RowPanel)
     assert closed.collapsed

@@ -30,7 +30,7 @@ RAW: Final = re.compile(r"\b(\w+_(?:total|bucket|count|sum))\b")
 
 def lint_faults(board: Json) -> list[str]:
     """One sentence for everything about *board* that a user would trip over."""
-    checks = (_whole, _variables, _numbers, _frames, _shows, _places, _expressions, _links)
+    checks = (_whole, _variables, _numbers, _frames, _shows, _looks, _places, _expressions, _links)
     return [f"{board['uid']}: {fault}" for check in checks for fault in check(board)]
 
 
@@ -112,16 +112,8 @@ def _shows(board: Json) -> Iterator[str]:
             yield f"panel {title!r}: says nothing where there is no data"
         if kind in ("stat", "bargauge") and panel["options"]["reduceOptions"]["calcs"] != ["lastNotNull"]:
             yield f"panel {title!r}: no calculation that makes one number of many"
-        if kind in ("stat", "bargauge") and not _says_nothing_in_no_color(defaults):
-            yield f"panel {title!r}: no data has the color of a number"
-        if kind == "stat" and panel["options"]["graphMode"] != "none":
-            yield f"panel {title!r}: a graph runs through the number"
         if kind == "table":
             yield from _table(panel)
-        for each in panel["fieldConfig"]["overrides"]:
-            pattern = each["matcher"]["options"]
-            if each["matcher"]["id"] == "byRegexp" and pattern != ".*" and not re.fullmatch("/.+/", pattern):
-                yield f"panel {title!r}: Grafana takes {pattern!r} without slashes for the whole name"
         counts = unit in ("short", "locale") or (unit.startswith("suffix:") and not unit.endswith("/s"))
         if counts and "increase(" in panel["targets"][0]["expr"] and defaults.get("decimals") is None:
             yield f"panel {title!r}: increase() is a fraction, and decimals are not set"
@@ -132,6 +124,19 @@ def _shows(board: Json) -> Iterator[str]:
         steps = defaults["thresholds"]["steps"]
         if steps[0]["value"] is not None or steps[1:] != sorted(steps[1:], key=lambda step: float(step["value"])):
             yield f"panel {title!r}: color steps out of order"
+
+
+def _looks(board: Json) -> Iterator[str]:
+    for panel in panels(board):
+        title, kind = panel["title"], panel["type"]
+        if kind in ("stat", "bargauge") and not _says_nothing_in_no_color(panel["fieldConfig"]["defaults"]):
+            yield f"panel {title!r}: no data has the color of a number"
+        if kind == "stat" and panel["options"]["graphMode"] != "none":
+            yield f"panel {title!r}: a graph runs through the number"
+        for each in panel["fieldConfig"]["overrides"]:
+            pattern = each["matcher"]["options"]
+            if each["matcher"]["id"] == "byRegexp" and pattern != ".*" and not re.fullmatch("/.+/", pattern):
+                yield f"panel {title!r}: Grafana takes {pattern!r} without slashes for the whole name"
 
 
 def _says_nothing_in_no_color(defaults: Json) -> bool:
