@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
+import weakref
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -209,6 +211,17 @@ def test_an_agent_has_one_copy_until_it_is_changed() -> None:
         desk.model.script([Ask("transfer_to_porter", {})], [Ask("find_rooms", {"kind": "single"})], "Done.")
         asyncio.run(agents.run(desk.agent, "Please."))
         assert counts(seen) == counter("call find_rooms ok")
+
+
+def test_agents_that_a_host_makes_for_one_run_are_not_kept() -> None:
+    with telemetry() as tel:
+        agents, model = TooltelAgents(tel), ScriptedModel()
+        agent = Agent(name="desk", model=model, tools=[tool(look_out)])
+        asyncio.run(agents.run(agent, "Please."))
+        gone = weakref.ref(agent)
+        del agent
+        gc.collect()
+        assert gone() is None
 
 
 def test_a_clone_of_a_watched_agent_and_tools_added_to_it_are_watched() -> None:

@@ -129,8 +129,9 @@ def test_a_tooltel_that_raises_in_every_hook_changes_nothing(
     assert {type(error) for error in contained} == {ZeroDivisionError}
 
 
-def test_an_agent_that_cannot_be_watched_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tooltel.integrations.openai_agents.copies.Copies.of", broken)
+@pytest.mark.parametrize("what", ["Copies.of", "Calls.invoker"])
+def test_an_agent_that_cannot_be_watched_runs_all_the_same(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"tooltel.integrations.openai_agents.copies.{what}", broken)
     with telemetry() as tel:
         assert everything(TooltelAgents(tel, profile="desk"), short=True) == without(short=True)
 

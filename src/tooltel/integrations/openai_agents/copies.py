@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import operator
 import threading
 import types
 import weakref
@@ -17,7 +16,7 @@ from agents import Agent, FunctionTool, Handoff
 
 from tooltel.integrations.hooks import contained
 from tooltel.integrations.openai_agents.calls import Calls
-from tooltel.integrations.openai_agents.turns import Hooks
+from tooltel.integrations.openai_agents.turns import Hooks, are_same
 
 if TYPE_CHECKING:
     from agents.agent import AgentBase
@@ -25,13 +24,14 @@ if TYPE_CHECKING:
     from tooltel.integrations.openai_agents.agents import TooltelAgents
 
 _KEPT: Final = 1_000  # agents whose copies are kept
+_OFFERED: Final = "tooltel_offered"  # in a copy: the tools that were offered last, all of them watched
 
 
 class _Kept(NamedTuple):
-    """An agent and its copy, with all that the agent held and led to when the copy was made."""
+    """The copy of an agent, as long as that lives, with all that it held and led to when the copy was made."""
 
-    agent: Any
     copy: Any
+    alive: weakref.ref[Any]
     held: list[Any]
     leads: list[Any]
 
@@ -55,9 +55,9 @@ class Copies:
             stale = self._stale(reached)
             for key in stale:
                 self._kept.pop(key, None)  # its successor is the newest
-                self._kept[key] = _Kept(reached[key], object.__new__(self._class(type(reached[key]))), [], [])
+                self._kept[key] = self._empty(reached[key])
             for key in stale:  # now that each can name the others
-                self._kept[key] = self._filled(self._kept[key])
+                self._kept[key] = self._filled(reached[key], self._kept[key])
             while len(self._kept) > max(_KEPT, len(reached)):
                 self._kept.popitem(last=False)
             return self._kept[id(agent)].copy
@@ -84,7 +84,7 @@ class Copies:
 
     def _is_fresh(self, agent: Any) -> bool:
         kept = self._kept.get(id(agent))
-        return kept is not None and _are_same(kept.held, _held(agent)) and _are_same(kept.leads, self._leads(agent))
+        return kept is not None and are_same(kept.held, _held(agent)) and are_same(kept.leads, self._leads(agent))
 
     def _leads(self, agent: Any) -> list[Any]:
         """The copies, where there are any, of those that *agent* may hand over to."""
@@ -94,8 +94,13 @@ class Copies:
         kept = self._kept.get(id(agent))
         return agent if kept is None else kept.copy
 
-    def _filled(self, kept: _Kept) -> _Kept:
-        agent, held = kept.agent, vars(kept.copy)
+    def _empty(self, agent: Any) -> _Kept:
+        key = id(agent)  # nobody else's, until the agent is gone
+        alive = weakref.ref(agent, lambda _: self._kept.pop(key, None))
+        return _Kept(object.__new__(self._class(type(agent))), alive, [], [])
+
+    def _filled(self, agent: Any, kept: _Kept) -> _Kept:
+        held = vars(kept.copy)
         held.update(vars(agent))
         held["tools"] = [self.tool(tool, agent.name) for tool in agent.tools]
         held["handoffs"] = [self._handoff(each) for each in getattr(agent, "handoffs", ())]
@@ -119,9 +124,11 @@ class Copies:
 
     @contained
     def _offered(self, agent: Any, context: Any, tools: list[Any]) -> list[Any]:
-        watched = [self.tool(tool, agent.name) for tool in tools]  # those of MCP servers are made for each turn
+        watched = vars(agent).get(_OFFERED)
+        if watched is None or not are_same(watched, tools):  # those of MCP servers are made for each turn
+            watched = vars(agent)[_OFFERED] = [self.tool(tool, agent.name) for tool in tools]
         self._agents.turns.offer(context, watched)
-        return watched
+        return list(watched)
 
     # --- what an agent has ---
 
@@ -130,6 +137,10 @@ class Copies:
         known = getattr(getattr(tool, "on_invoke_tool", None), "tooltel", None)
         if not isinstance(tool, FunctionTool) or (isinstance(known, Calls) and known.agents is self._agents):
             return tool
+        return self._watched(tool, agent) or tool
+
+    @contained
+    def _watched(self, tool: Any, agent: str) -> Any:
         calls = Calls(self._agents, agent, tool)
         copied = copy.copy(tool)
         copied.on_invoke_tool = calls.invoker(copied)
@@ -196,7 +207,3 @@ def _held(agent: Any) -> list[Any]:
     """All that *agent* and its tools hold, to be compared by identity."""
     tools = [value for tool in agent.tools for value in (tool, *vars(tool).values())]
     return [*vars(agent).values(), *tools, *getattr(agent, "handoffs", ())]
-
-
-def _are_same(some: list[Any], others: list[Any]) -> bool:
-    return len(some) == len(others) and all(map(operator.is_, some, others))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
 from collections import OrderedDict
@@ -101,8 +102,7 @@ class Turns:
 
     def _declare(self, agent: str, parts: list[Any], session: Session) -> None:
         last = self._sent.get(agent)
-        is_known = last is not None and len(last.parts) == len(parts)
-        is_known = is_known and all(new is old for new, old in zip(parts, last.parts, strict=True))  # type: ignore[union-attr]
+        is_known = last is not None and are_same(last.parts, parts)
         if is_known and session.offered is not None:
             return
         declarations = last.declarations if is_known and last is not None else [_declaration(each) for each in parts]
@@ -168,6 +168,11 @@ class Hooks(AgentHooks[Any]):  # type: ignore[misc, unused-ignore]
         self._turns.answer(context, agent, response)
         if self._inner is not None:
             await self._inner.on_llm_end(context, agent, response)
+
+
+def are_same(some: list[Any], others: list[Any]) -> bool:
+    """Whether both lists hold the very same objects."""
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _find(call: Any, offer: _Offer, agent: Any) -> Any:
