@@ -39,9 +39,9 @@ RULES = rules_of_catalog(CATALOG)
 
 def expected(name: str) -> Counter[tuple[str, str]]:
     """Name and reason of each drop that a file tells of."""
-    if name in CONTAINERS:
+    if name in CONTAINERS or name in remake.SYSLOGS:
         logs = ("logback-default.log", "logstash.log", "jul-default.log")
-        return sum(map(expected, logs), Counter((each, "unknown") for each in LONG))
+        return sum(map(expected, logs), Counter((each, "unknown") for each in LONG if name in CONTAINERS))
     found = [event for event in remake.events() if "drop" in event]
     key = "drop" if name in remake.OBJECTS else "drop_in_text"
     return Counter((clean(event.get(key, event["drop"])), event["reason"]) for event in found)
@@ -65,7 +65,8 @@ def drops(log: bytes, form: str, *, fast: bool) -> Counter[tuple[str, str]]:
 @pytest.mark.parametrize("name", FILES)
 def test_each_drop_of_a_real_log_counts_once_by_name_and_reason(name: str, fast: bool) -> None:
     log = (FOLDER / name).read_bytes()
-    for form in ("auto", CONTAINERS.get(name) or ("json" if name in remake.OBJECTS else "text")):
+    told = CONTAINERS.get(name) or ("json" if name in remake.OBJECTS else "auto" if name in remake.SYSLOGS else "text")
+    for form in ("auto", told):
         assert drops(log, form, fast=fast) == expected(name)
 
 
@@ -81,7 +82,7 @@ def test_each_error_that_a_host_in_javascript_logs_counts_once(fast: bool) -> No
 
 
 def test_every_formatter_has_its_file() -> None:
-    assert set(FILES) == {*remake.LOGS, *remake.DOCUMENTED, *CONTAINERS}
+    assert set(FILES) == {*remake.LOGS, *remake.DOCUMENTED, *CONTAINERS, *remake.SYSLOGS}
 
 
 def test_lines_of_the_container_files_are_cut_and_torn_apart() -> None:

@@ -26,6 +26,10 @@ STAMP: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?\[?(?:\d{2,4}[-/]\d\d[-/]\d{2,4}[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?\]?"
 )
 _CRI: Final = re.compile(rb" (stdout|stderr) ([FP])(?::\S*)? ?", re.DOTALL)
+# Of rsyslog and journalctl: the time without a year where there is none before, host, program[process].
+_SYSLOG: Final = re.compile(
+    rb"(?:[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d)? [\w.-]{1,255} ([\w./@-]{1,48}\[\d{1,10}\]): "
+)
 
 _LEVELS: Final[Mapping[str, str]] = {
     "TRACE": "TRACE", "TRC": "TRACE", "FINEST": "TRACE",
@@ -72,6 +76,12 @@ def unwrap_cri(tail: bytes) -> Piece | None:
     if found is None:
         return None
     return Piece(found[1].decode(), tail[found.end() :], found[2] == b"F")
+
+
+def unwrap_syslog(tail: bytes) -> Piece | None:
+    """What the syslog line with *tail* (after its time, where that has a year) holds; None where it is no such line."""
+    found = _SYSLOG.match(tail)
+    return Piece(f"syslog {found[1].decode()}", tail[found.end() :], is_whole=True) if found is not None else None
 
 
 def unwrap_docker(fields: Mapping[str, Any], length: int) -> Piece | None:

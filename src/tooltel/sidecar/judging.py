@@ -170,6 +170,8 @@ class LineJudge:
                 return self._object(tail, place, pieces)
             if self._reads_cri and stamped and (piece := formats.unwrap_cri(tail)):
                 return self._piece(piece, place, pieces)
+            if piece := formats.unwrap_syslog(tail):
+                return self._unwrapped(piece.text, place._replace(stream=piece.stream))
             return self._text(tail, place, stamped=stamped)
         except Exception:  # noqa: BLE001 - whatever a line holds, the next ones count
             self._skipped(SkipCause.MALFORMED)
@@ -339,5 +341,6 @@ def _bare_line(raw: bytes, stream: str | None) -> str | None:
         piece = formats.unwrap_docker(fields, len(raw)) if fields is not None else None
     else:
         stamp = STAMP.match(raw)
-        piece = formats.unwrap_cri(raw[stamp.end() :]) if stamp else None
+        unwrap = formats.unwrap_syslog if stream.startswith("syslog ") else formats.unwrap_cri
+        piece = unwrap(raw[stamp.end() :] if stamp else raw)
     return formats.decode(piece.text) if piece is not None and piece.stream == stream else None

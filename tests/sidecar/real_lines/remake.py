@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -61,6 +63,7 @@ LOGS: Final = {
     "jul-line.log": _jul("jul-line.properties"),
 }
 DOCUMENTED: Final = ("logback-json.log", "logstash.log", "ecs.log")
+SYSLOGS: Final = {"syslog.log": "RSYSLOG_FileFormat", "syslog-traditional.log": "RSYSLOG_TraditionalFileFormat"}
 OBJECTS: Final = frozenset({*DOCUMENTED, "log4j2-json.log", "log4j2-json-objects.log", "log4j2-gelf.log"})
 
 
@@ -199,6 +202,54 @@ def make_container_logs(folder: Path, sources: Path) -> None:
     (folder / "cri.log").write_text("".join(_cri(turns)), encoding="utf-8")
 
 
+def make_syslogs(folder: Path, sources: Path) -> None:
+    """Let a real rsyslogd write what two programs say in turns, in its own format and in the traditional one."""
+    said = {
+        "agent[4711]": _lines(sources / "jul-default.log"),
+        "worker[4712]": [*_lines(sources / "logback-default.log"), *_lines(sources / "logstash.log")],
+    }
+    turns = list(_in_turns({program: [(line, True) for line in lines] for program, lines in said.items()}))
+    with tempfile.TemporaryDirectory() as made:
+        inside = Path(made)
+        written = {name: inside / name for name in SYSLOGS}
+        actions = [f'action(type="omfile" file="{written[name]}" template="{form}")' for name, form in SYSLOGS.items()]
+        config = inside / "rsyslog.conf"
+        listening = f'input(type="imuxsock" Socket="{inside / "log"}" CreatePath="on" RateLimit.Interval="0")'
+        config.write_text("\n".join(['module(load="imuxsock" SysSock.Use="off")', listening, *actions]))
+        daemon = subprocess.Popen([_rsyslogd(), "-n", "-f", str(config), "-i", str(inside / "pid")])
+        try:
+            _send(inside / "log", turns)
+            _wait_for(
+                lambda: all(path.exists() and path.read_bytes().count(b"\n") >= len(turns) for path in written.values())
+            )
+        finally:
+            daemon.terminate()
+            daemon.wait()
+        for name, path in written.items():
+            text = path.read_text("utf-8")
+            (folder / name).write_text("".join(f"{line}\n" for line in text.splitlines() if "[471" in line), "utf-8")
+
+
+def _send(path: Path, turns: list[tuple[str, str, bool]]) -> None:
+    _wait_for(path.exists)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.connect(str(path))
+        for program, line, _ in turns:
+            sender.send(f"<14>Nov 30 17:49:25 {program}: {line}".encode())
+
+
+def _wait_for(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not is_so():
+        if time.monotonic() > until:
+            raise TimeoutError("rsyslogd does not get on")
+        time.sleep(0.05)
+
+
+def _rsyslogd() -> str:
+    return shutil.which("rsyslogd") or "/usr/sbin/rsyslogd"
+
+
 def long_lines() -> list[str]:
     """Lines longer than a runtime keeps whole: a drop after 40,000 characters, and one that is cut in its middle."""
     logger = "com.google.adk.flows.llmflows.Functions"
@@ -256,6 +307,7 @@ def main() -> None:
     make_java_logs(HERE)
     make_documented_logs(HERE)
     make_container_logs(HERE, HERE)
+    make_syslogs(HERE, HERE)
 
 
 if __name__ == "__main__":
