@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 import json
 import sys
@@ -22,11 +23,13 @@ from agents import (
     Runner,
     ToolGuardrailFunctionOutput,
     ToolOutputGuardrail,
+    Usage,
     function_tool,
     handoff,
     trace,
 )
 from agents.mcp import MCPServerStdio
+from agents.tool_context import ToolContext
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -41,6 +44,7 @@ from tests.integrations.openai_agents.kit import (
     ScriptedModel,
     Way,
     dump,
+    named,
     new_desk,
     telemetry,
 )
@@ -489,6 +493,29 @@ def test_an_answer_that_a_gateway_wraps_is_no_call_and_no_drop() -> None:
         desk = desk_with(tool(look_out), tel=tel, output_type=Weather, tool_use_behavior="stop_on_first_tool")
         asyncio.run(desk.turn([Ask("json_tool_call", {"sky": "grey"})]))
         assert counts(seen) == Counter()
+
+
+def test_a_tool_under_another_name_rejects_what_does_not_fit_all_the_same() -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        copied = dataclasses.replace(named(Hotel().tools(), "find_rooms"), name="find_any_rooms")
+        asyncio.run(desk_with(copied, tel=tel).turn([Ask("find_any_rooms", {})], "Done."))
+        assert counts(seen)["rejected find_any_rooms structural framework"] == 1
+
+
+def test_arguments_that_did_not_fit_another_tool_inside_are_an_error_of_the_outer_one() -> None:
+    with telemetry() as tel, capture(tel) as seen:
+        inner = function_tool(Hotel().functions()[1], failure_error_function=None)
+        helper = Agent(name="helper", model=ScriptedModel(), tools=[inner])
+        concierge = helper.as_tool(tool_name="concierge", tool_description="Ask the concierge, who knows all.")
+
+        async def ask_around() -> str:
+            """Ask around, until somebody knows."""
+            return str(await inner.on_invoke_tool(ToolContext(None, Usage(), "x", "id-8", "{}"), "{}"))
+
+        desk = desk_with(concierge, tool(ask_around), tel=tel)
+        helper.model.script([Ask("find_rooms", {}, "id-7")])  # type: ignore[union-attr, unused-ignore]
+        asyncio.run(desk.turn([Ask("concierge", {"input": "?"})], [Ask("ask_around", {})], "Done."))
+        assert counts(seen) == counter("call concierge error\ncall ask_around error")
 
 
 def test_a_nested_run_that_ends_badly_is_an_error_of_the_tool() -> None:

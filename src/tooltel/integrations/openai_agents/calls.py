@@ -95,7 +95,7 @@ class Calls:
         if is_late and isinstance(error, asyncio.CancelledError):  # as the SDK ends a tool whose time is up
             call.conclude(Status.TIMEOUT, ERROR_TIMEOUT)
         else:
-            conclude_error(call, self._tool.name, arguments, self._tool.params_json_schema, error)
+            conclude_error(call, arguments, self._tool.params_json_schema, error)
 
     @contained
     def _finish(self, call: Observed | None, ctx: Any, result: object) -> None:

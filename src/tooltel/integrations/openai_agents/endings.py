@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.agent_tool_state import get_agent_tool_state_scope, peek_agent_tool_run_result
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
     from tooltel.observed import Observed
 
-# What the SDK says of arguments that do not fit, before the tool runs; the tool's name and perhaps more come after.
+# What the SDK says of arguments that do not fit, before the tool runs; the name of the tool and perhaps more follow.
 _MISFIT: Final = "Invalid JSON input for tool "
+_SDK_AND_OURS: Final = ("agents.", "tooltel.")
+_RUN: Final = "agents.run"
 _NO_OBJECT: Final = (Fault("", "is no object", "object"),)
 
 
@@ -34,10 +37,10 @@ def conclude(call: Observed, tool: Any, ctx: Any, result: object) -> None:
     call.finish(result)
 
 
-def conclude_error(call: Observed, name: str, arguments: str, schema: Mapping[str, Any], error: BaseException) -> None:
-    """End *call* of tool *name* with what was raised in it."""
+def conclude_error(call: Observed, arguments: str, schema: Mapping[str, Any], error: BaseException) -> None:
+    """End *call* with what was raised in it; *arguments* are the model's text, *schema* what it was shown for it."""
     data, faults = read_arguments(arguments)
-    if isinstance(error, ModelBehaviorError) and _is_misfit(str(error), name):
+    if _is_misfit(error):
         call.reject(faults or _faults(data, schema, error.__cause__))
     elif isinstance(error, TypeError) and not faults and not isinstance(data, dict):
         call.reject(_NO_OBJECT)  # as early versions (0.10) unpack whatever the model wrote
@@ -45,8 +48,12 @@ def conclude_error(call: Observed, name: str, arguments: str, schema: Mapping[st
         call.fail(error)
 
 
-def _is_misfit(said: str, name: str) -> bool:
-    return said == _MISFIT + name or said.startswith(f"{_MISFIT}{name}:")
+def _is_misfit(error: BaseException) -> bool:
+    """Whether *error* is the SDK's own, of this call: no function of the host's was entered, and no run of an agent."""
+    if not isinstance(error, ModelBehaviorError) or not str(error).startswith(_MISFIT):
+        return False
+    modules = {str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)}
+    return _RUN not in modules and all(module.startswith(_SDK_AND_OURS) for module in modules)
 
 
 def _faults(data: object, schema: Mapping[str, Any], cause: BaseException | None) -> Sequence[Fault]:
