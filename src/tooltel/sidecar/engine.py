@@ -113,6 +113,7 @@ class Engine:
         self._behind: dict[tuple[int, int], int] | None = None  # after a lost generation: where each file ended
         self._reads_again = False
         self._is_dirty = True
+        self._has_more = False  # to read at once
         self._next_look = self._next_commit = float("-inf")
         self.beat = clock.monotonic()
         self._load()
@@ -158,7 +159,8 @@ class Engine:
         *final* says that nothing more will be written, so that no line waits for its end.
         """
         now = self.beat = self._clock.monotonic()
-        if self.follower.is_stirred or now >= self._next_look or final:
+        is_last = final and not self._has_more  # as far as is known
+        if self.follower.is_stirred or now >= self._next_look or is_last:
             with suppress(OSError):
                 self._is_dirty |= self.follower.look_around(now)
             self._next_look = now + LOOK_AROUND
@@ -175,7 +177,8 @@ class Engine:
         self._catch_up()
         if self._is_dirty and now >= self._next_commit:
             self.commit()
-        return more or self.follower.is_stirred
+        self._has_more = more or self.follower.is_stirred
+        return self._has_more
 
     def feed(self, stream: Stream) -> None:
         """Count what a pipe gave. What is not committed when the process dies is lost with the pipe."""
@@ -245,7 +248,7 @@ class Engine:
 
     def run_once(self) -> None:
         """Read everything to its end, and commit."""
-        while self.turn(final=True):
+        while self.turn(final=True) or self.turn(final=True):  # the second looks around: a file may have come meanwhile
             pass
         self.commit()
 
