@@ -70,6 +70,11 @@ def samples() -> list[Sample]:
 
 SAMPLES: Final = samples()
 
+# What OpenTelemetry's LoggingInstrumentor sets, with its fields filled in.
+OPENTELEMETRY: Final = (
+    "%(asctime)s %(levelname)s [%(name)s] [%(filename)s:%(lineno)d] "
+    "[trace_id=0 span_id=0 resource.service.name=desk trace_sampled=False] - %(message)s"
+)
 # Formats with the logger's name.
 NAMED: Final = (
     logging.BASIC_FORMAT,
@@ -96,6 +101,7 @@ NAMED: Final = (
     "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s",
     "%(asctime)s %(threadName)s %(levelname)s %(name)s: %(message)s",
     "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
+    OPENTELEMETRY,
 )
 # Formats without it: the text decides, where it can.
 NAMELESS: Final = (
@@ -108,6 +114,7 @@ NAMELESS: Final = (
     "[%(asctime)s] %(levelname)s in %(module)s: %(message)s",  # Flask
     "%(levelname)s %(asctime)s %(module)s %(process)d %(thread)d %(message)s",  # Django
     "[%(asctime)s: %(levelname)s/%(processName)s] %(message)s",  # celery
+    "[%(levelname)s]\t%(asctime)s.%(msecs)dZ\t8f507cfc-0b3f-4a2a-9d55-0a1b2c3d4e5f\t%(message)s",  # AWS Lambda
 )
 # Formats with the file: where a rule knows its framework's files, they are its logger; else the text decides.
 FILED: Final = (

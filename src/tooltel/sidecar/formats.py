@@ -215,8 +215,6 @@ _LAYOUTS: Final = tuple(
         rf"\[\s*{_LV}\s*\]\s+{_LG}:\s+{_MSG}",
         rf"{_LV}\t(?:{_LG}\t)?(?:\S+:\d+\t)?{_MSG}",  # zap
         rf"\[\s*{_LV}\s*\]\s+{_MSG}",
-        rf"{_LV}\s+\[(?P<logger>[\w$]+(?:\.[\w$]+)+)\]\s+(?:\([^)]*\)\s+)?{_MSG}",  # Quarkus, WildFly
-        rf"{_LV}\s+{_LG}\s+\[[^\]]*\]\s+{_MSG}",  # log4j's manual: LEVEL logger [thread] message
         rf"{_LV}:?\s+{_MSG}",  # uvicorn, rich, and java.util.logging's second line
     )
 )

@@ -22,6 +22,7 @@ _MARKS: Final = re.compile(r"[\s|:\]>\u2013\u2014-]*")
 _WORD: Final = re.compile(
     r"""
     \d{2,4}[-/]\d\d[-/]\d{2,4}[T ]\S+ | \d+(?=[\s:\]|]) # a time, a number
+    | [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\s) # a request's id, as AWS Lambda writes it
     | in\s+[\w.-]+(?=:) | \w+\s+\d+\s+\d{6,}(?=\s) # a module, as Flask and Django write it: no logger
     | \[(?P<square>[^\[\]\n]{0,200})\] | \{(?P<brace>[^{}\n]{0,200})\} | \([^()\n]{0,200}\)
     | (?P<name>(?![\w$./-]*(?:Error|Exception)\b(?!\.))[A-Za-z_$][\w$./-]*)(?:(?::[\w<>]+)?:\d+(?=[\s:\]|]))?
@@ -57,6 +58,8 @@ def readings(text: str) -> Iterator[Record]:
         if level is None and (level := _level(name, in_brackets=words["name"] is None)) is not None:
             names = 1 if logger is not None and "." in logger else 0  # without a dot it may be a thread
             continue
+        if logger is not None and words["name"] is None and name.endswith(".py"):
+            continue  # the file, beside the logger
         names += 1
         if names > 1:
             return
