@@ -168,7 +168,7 @@ def test_a_quantile_is_what_prometheus_says(counts: list[int], share: float) -> 
         ({}, None),
         ({0.1: 0.0, math.inf: 0.0}, None),
         ({math.inf: 5.0}, 0.0),  # no bound is known
-        ({0.1: 10.0, 0.2: 8.0, math.inf: 10.0}, 0.095),  # a bucket that holds less than the one below
+        ({0.1: 2.0, 0.2: 1.0, 0.4: 10.0, math.inf: 10.0}, 0.3875),  # a bucket that holds less than the one below
         ({0.1: 10.0}, 0.095),  # the last one is missing
     ],
 )

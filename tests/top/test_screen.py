@@ -295,6 +295,20 @@ def test_an_answer_that_is_late_holds_up_no_key() -> None:
     asyncio.run(watch())
 
 
+def test_an_answer_that_comes_while_paused_is_not_shown(agent: tuple[Agent, str]) -> None:
+    made, url = agent
+
+    async def watch() -> None:
+        async with opened(MetricsPage(read_address(url), window=60)) as pilot:
+            made.call("order_refund", 3)
+            assert app_of(pilot).look_again()
+            app_of(pilot).action_pause()  # before the answer can be handled: nothing else had its turn
+            await settled(pilot)
+            assert tools(pilot)[0] == "kb_search"
+
+    asyncio.run(watch())
+
+
 def app_of(pilot: Pilot[int]) -> TopApp:
     """The app under test."""
     assert isinstance(pilot.app, TopApp)
