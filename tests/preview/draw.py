@@ -179,7 +179,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--width", action="append", type=int)
     options = parser.parse_args(argv)
     choice = Choice(options.board or BOARDS, options.theme or THEMES, options.width or WIDTHS)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that children are ended on the way out
     shots = []
     try:
         tools = Tools(FOLDER / "page", find_browser(), find_servers())
@@ -198,4 +197,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):  # so that children are ended on the way out
+        signal.signal(number, lambda stopped, _: sys.exit(128 + stopped))
     sys.exit(main())

@@ -79,9 +79,14 @@ async function shoot(browser, address, shot) {
   }
 }
 
+// Whoever is told to stop takes the browser along and says no more: Playwright ends it when the process does.
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]]) process.on(signal, () => process.exit(code));
+
 const job = JSON.parse(await text(process.stdin));
 const server = await serve(job.page, job.prometheus);
-const browser = await chromium.launch({ executablePath: job.chromium, args: FLAGS });
+const browser = await chromium.launch({
+  executablePath: job.chromium, args: FLAGS, handleSIGINT: false, handleSIGTERM: false,
+});
 try {
   for (const shot of job.shots) {
     console.log(JSON.stringify(await shoot(browser, `http://127.0.0.1:${server.address().port}`, shot)));
