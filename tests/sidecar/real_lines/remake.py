@@ -55,6 +55,7 @@ LOGS: Final = {
     "log4j2-default.log": _log4j("log4j2-default.xml"),
     "log4j2-manual.log": _log4j("log4j2-manual.xml"),
     "log4j2-classic.log": _log4j("log4j2-classic.xml"),
+    "log4j2-quarkus.log": _log4j("log4j2-quarkus.xml"),
     "log4j2-json.log": _log4j("log4j2-json.xml"),
     "log4j2-json-objects.log": _log4j("log4j2-json-objects.xml"),
     "log4j2-gelf.log": _log4j("log4j2-gelf.xml"),
