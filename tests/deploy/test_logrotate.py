@@ -121,3 +121,21 @@ def test_compressing_at_once_loses_what_was_not_read_while_the_sidecar_was_away(
     sidecar.start()
     sidecar.settle()
     assert sidecar.names() == expected(*range(40), *range(60, 80))
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "not named"])
+def test_rotated_files_in_another_folder_are_found_where_a_glob_names_them(
+    rotate: Callable[..., None], tmp_path: Path, is_named: bool
+) -> None:
+    log = tmp_path / "app.log"
+    (tmp_path / "old").mkdir(mode=0o755)
+    write(log, 0, 40)
+    sidecar = Sidecar(tmp_path, "app.log", *(["old/app.log*"] if is_named else []))
+    sidecar.settle()
+    sidecar.kill()
+    write(log, 40, 60)
+    rotate(delaycompress=f"delaycompress\nolddir {tmp_path / 'old'}")
+    write(log, 60, 80)
+    sidecar.start()
+    sidecar.settle()
+    assert sidecar.names() == expected(*range(40), *(range(40, 60) if is_named else ()), *range(60, 80))
