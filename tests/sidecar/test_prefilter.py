@@ -10,6 +10,7 @@ from tests.sidecar.kit import CATALOG, Judge
 from tooltel import match as real
 from tooltel.match import builtin_rules
 from tooltel.sidecar.anchors import LIMIT, START, choose_anchors
+from tooltel.sidecar.columns import BEGINNINGS
 from tooltel.sidecar.judging import LineJudge
 from tooltel.sidecar.prefilter import ESCAPES, Prefilter, is_fast, make_counter
 
@@ -32,7 +33,7 @@ def test_strings_that_have_to_be_whole_are_left_whole() -> None:
 
 
 def test_the_signatures_are_searched_in_the_fast_form_which_has_a_limit() -> None:
-    anchors = choose_anchors(LITERALS, also=(*ESCAPES, b" stdout P", b" stderr P"))
+    anchors = choose_anchors(LITERALS, also=(*ESCAPES, *BEGINNINGS, b" stdout P", b" stderr P"))
     assert len(anchors) <= LIMIT
     assert min(map(len, anchors)) >= START
 

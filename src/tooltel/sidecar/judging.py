@@ -115,9 +115,7 @@ class LineJudge:
             tally = None
             if at > last:  # in a line that was not looked at yet
                 first = buffer.rfind(b"\n", done, at) + 1 or done
-                last = buffer.find(b"\n", at, end)
-                if last < 0:
-                    last = end
+                last = end if (newline := buffer.find(b"\n", at, end)) < 0 else newline
                 is_alike = buffer[first : first + self._ahead].translate(_DIGITS) == self._shape
                 stamp = self._stamp if is_alike else self._find_stamp(buffer, first, last)
                 is_stamped = stamp > 0
