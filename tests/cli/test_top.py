@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.processes import PATIENCE, Site, Terminal, serving, tooltel
+from tests.cli.processes import PATIENCE, Site, Terminal, processor_time, serving, tooltel
 from tests.top.fleets import Agent, make_agent, quiet
 from tooltel.cli import CANNOT_RUN, FINE, INTERRUPTED
 
@@ -206,7 +206,7 @@ def test_the_live_table_without_textual_says_what_to_install(agent: tuple[Agent,
 
 
 def test_a_thousand_tools_of_a_page_are_printed_within_a_second() -> None:
-    """Of the process from start to end; the page is ready, as making it is the agent's time. The best of three."""
+    """Of a processor, start to end; the page is ready, as making it is the agent's time. The best of three."""
     from prometheus_client import generate_latest
 
     with quiet():
@@ -218,8 +218,8 @@ def test_a_thousand_tools_of_a_page_are_printed_within_a_second() -> None:
     took = []
     with serving(Site({"/metrics": (200, "text/plain", page)})) as site:
         for _ in range(3):
-            start = time.perf_counter()
-            done = tooltel("top", f"{site.url}/metrics", "--once")
-            took.append(time.perf_counter() - start)
+            start = processor_time()
+            done = tooltel("top", f"{site.url}/metrics", "--once", "--timeout", "1m")
+            took.append(processor_time() - start)
             assert len(done.stdout.splitlines()) == 1002
-    assert min(took) < 3 * SECOND  # three times the promise: other work shares this machine
+    assert min(took) < SECOND

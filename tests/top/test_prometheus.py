@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.backfill import backfilled
-from tests.cli.processes import tooltel
+from tests.cli.processes import processor_time, tooltel
 from tests.top.histories import History
 from tooltel.errors import NoMetricsError
+from tooltel.top.asking import ask, read_address
 from tooltel.top.looks import Firing
 from tooltel.top.rows import By, make_rows
 from tooltel.top.sources import PrometheusServer, find_source
@@ -84,16 +86,22 @@ def test_a_prometheus_that_scrapes_no_agent_says_what_to_do(newest_servers: Serv
 
 @pytest.mark.slow
 def test_a_thousand_tools_are_answered_within_a_second(newest_servers: Servers) -> None:
-    """Of the process from start to end. The best of three: what else the machine does is not the command's."""
+    """Start to end, and Prometheus' own part: in seconds of a processor, as other work shares this machine's clock."""
     fleet = History(time.time())
     for number in range(1000):
         fleet.call(f"tool_{number:04}", f"team_{number % 40}", ok=1 + number, error=number % 7)
     with backfilled(newest_servers, fleet.text()) as prometheus:
+
+        def spent() -> float:
+            text = ask(read_address(f"{prometheus.url}/metrics"), timeout=60).text
+            (own,) = re.findall(r"^process_cpu_seconds_total (\S+)", text, re.MULTILINE)
+            return float(own) + processor_time()
+
         took = []
         for _ in range(3):
-            start = time.perf_counter()
-            done = tooltel("top", prometheus.url, "--once", "--window", "4m")
-            took.append(time.perf_counter() - start)
+            start = spent()
+            done = tooltel("top", prometheus.url, "--once", "--window", "4m", "--timeout", "1m")
+            took.append(spent() - start)
             assert done.returncode == 0, done.stderr
             assert len(done.stdout.splitlines()) == 1002
-    assert min(took) < 3 * SECOND  # three times the promise: other work shares this machine
+    assert min(took) < 2 * SECOND  # twice the promise: what two cores share is slower, too
