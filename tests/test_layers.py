@@ -19,7 +19,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "late"),
     ("signals",),
-    ("text",),  # cleaning of hostile text, bounded by the table's lengths
+    ("listening", "text"),  # strangers' connections and strangers' text, bounded
     ("catalog", "promql", "settings"),
     ("outcome",),
     ("declarations", "drops", "misfits", "recording", "redact", "repeats"),

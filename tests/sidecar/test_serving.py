@@ -18,6 +18,7 @@ from tests.sidecar.kit import CATALOG, Sidecar, append, line
 from tests.signals.scrape import OPENMETRICS, families, fetch, parse, total
 from tooltel import signals
 from tooltel.exposition import CatalogCollector
+from tooltel.listening import is_loopback
 from tooltel.sidecar import serving
 from tooltel.sidecar.exposing import Scrape
 from tooltel.sidecar.serving import STUCK, Server
@@ -119,13 +120,28 @@ def test_the_last_matches_are_for_the_machine_itself(server: Server, monkeypatch
     assert get(server, "/healthz")[0] == 200
 
 
+def test_a_browsers_page_of_a_stranger_gets_none_of_them(server: Server) -> None:
+    """Its name may lead to this machine, where the browser's questions come from loopback."""
+    asked = urllib.request.Request(f"{server.url}/matches", headers={"Host": "evil.example:9464"})  # noqa: S310
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(asked, timeout=30)  # noqa: S310 - our own server
+
+
+@pytest.mark.parametrize("accept", ["application/openmetrics-text;version=x", ";;=,", "\xff", "application/json"])
+def test_a_wish_that_nobody_can_read_is_answered_with_plain_text(server: Server, accept: str) -> None:
+    asked = urllib.request.Request(f"{server.url}/metrics", headers={"Accept": accept})  # noqa: S310
+    with urllib.request.urlopen(asked, timeout=30) as answer:  # noqa: S310 - our own server
+        assert answer.headers["Content-Type"].startswith("text/plain")
+        assert total(parse(answer.read().decode()), signals.SIDECAR_LINES.name) == 2
+
+
 @pytest.mark.parametrize(
     ("address", "is_near"),
     [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("::ffff:127.0.0.1", True),
      ("10.0.0.1", False), ("::ffff:10.0.0.1", False), ("fe80::1%eth0", False), ("2001:db8::1", False)],
 )  # fmt: skip
 def test_an_address_is_the_machines_own_in_each_spelling(address: str, is_near: bool) -> None:
-    assert serving.is_loopback(address) is is_near
+    assert is_loopback(address) is is_near
 
 
 def test_what_is_not_there_is_said(server: Server) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
+from http.server import BaseHTTPRequestHandler
 from socket import AF_INET, AF_INET6
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
+from tooltel.listening import Listener, is_loopback, names_no_stranger, path_and_query
 from tooltel.sidecar.exposing import Scrape, matches_as_json, readiness_as_json
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class Server:
         handler = type(
             "Handler", (_Handler,), {"engine": engine, "scrape": scrape, "monotonic": staticmethod(monotonic)}
         )
-        kind = type("Listener", (_Listener,), {"address_family": AF_INET6 if ":" in host else AF_INET})
+        kind = type("Listener", (Listener,), {"address_family": AF_INET6 if ":" in host else AF_INET})
         try:
-            self._server: ThreadingHTTPServer = kind((host, port), handler)
+            self._server: Listener = kind((host, port), handler)
         except (OSError, OverflowError) as error:
             raise OSError(
                 getattr(error, "errno", None) or errno.EINVAL,
@@ -66,11 +66,6 @@ class Server:
         self.close()
 
 
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
-
 class _Handler(BaseHTTPRequestHandler):
     engine: Engine
     scrape: Scrape
@@ -81,14 +76,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a request; HEAD gets the same without a body."""
-        parts = urlsplit(self.path)
+        path, query = path_and_query(self.path)
         routes = {
-            "/metrics": lambda: self._metrics(parts.query),
+            "/metrics": lambda: self._metrics(query),
             "/healthz": self._health,
             "/readyz": self._ready,
             "/matches": self._matches,
         }
-        route = routes.get(parts.path)
+        route = routes.get(path)
         if route is None:
             self._answer(404, _TEXT, b"there are /metrics, /healthz, /readyz and /matches\n")
         else:
@@ -102,7 +97,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         from prometheus_client.exposition import choose_encoder
 
-        encode, content_type = choose_encoder(self.headers.get("Accept", ""))
+        try:
+            encode, content_type = choose_encoder(self.headers.get("Accept", ""))
+        except Exception:  # noqa: BLE001 - of a version that is no number: what nobody can read is no wish
+            encode, content_type = choose_encoder("")
         names = parse_qs(query).get("name[]")
         registry: Any = self.scrape.restricted_registry(names) if names else self.scrape
         self._answer(200, content_type, encode(registry))
@@ -120,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _matches(self) -> None:
         # What a model asked for is nobody's business on the network.
-        if is_loopback(self.client_address[0]):
+        if is_loopback(self.client_address[0]) and names_no_stranger(self.headers.get("Host")):
             self._answer(200, _JSON, matches_as_json(self.engine))
         else:
             self._answer(403, _TEXT, b"only from the machine itself\n")
@@ -135,10 +133,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: Any) -> None:
         """Scrapes are no news."""
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address is the machine's own, also as IPv6 writes one of IPv4."""
-    found = ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    return (found if mapped is None else mapped).is_loopback

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -73,7 +74,25 @@ def test_what_a_strangers_page_can_make_a_browser_send_is_refused(pager: PagerPa
     assert post(pager, json.dumps({"alerts": [ALERT]}).encode(), kind=kind) == 415
 
 
-@pytest.mark.parametrize("size", ["0", "-1", "x", str(LARGEST + 1)])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_page_that_a_stranger_names_is_shown_to_no_browser(pager: PagerPage, method: str) -> None:
+    """Its name may lead to this machine, where the browser may read what nobody else on the network can."""
+    path = "/" if method == "GET" else "/notify/x"
+    body = None if method == "GET" else json.dumps({"alerts": [ALERT]}).encode()
+    status, _, _ = ask(pager, method, path, body, Content_Type="application/json", Host="evil.example:9099")
+    assert status == 403
+    assert pager.rota.notices() == []
+    assert ask(pager, "GET", "/", Host="localhost:9099")[0] == 200
+
+
+def test_an_address_that_is_none_gets_an_answer(pager: PagerPage) -> None:
+    for method in (b"GET", b"POST"):
+        with socket.create_connection(("127.0.0.1", urlsplit(pager.url).port or 0), timeout=10) as client:
+            client.sendall(method + b" http://[::1 HTTP/1.0\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.0 404")
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "x", str(LARGEST + 1), "9" * 5000])
 def test_a_message_without_a_fair_size_is_refused_unread(pager: PagerPage, size: str) -> None:
     status, text, _ = ask(pager, "POST", "/notify/x", b"", Content_Type="application/json", Content_Length=size)
     assert status == 413

@@ -8,13 +8,14 @@ import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Final, Self
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from tooltel.demo.duty.page import POLICY, page_of
 from tooltel.demo.duty.rota import Rota
+from tooltel.listening import Listener, is_loopback, names_no_stranger, path_and_query
 
 PORT: Final = 9099
 NOTIFY: Final = "/notify/"  # and the receiver's name
@@ -74,8 +75,7 @@ class PagerPage:
         return f"{self.url.removesuffix('/')}{NOTIFY}{quote(receiver, safe='')}"
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(Listener):
     page: PagerPage
 
 
@@ -86,8 +86,10 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        path = unquote(urlsplit(self.path).path)
-        if path == "/":
+        path = unquote(path_and_query(self.path)[0])
+        if self._is_for_others():
+            self._refuse(HTTPStatus.FORBIDDEN, f"ask for {self.server.page.url}")
+        elif path == "/":
             page = self.server.page
             self._answer(page_of(page.rota.notices(), page.clock()), "text/html")
         elif path == HEALTH:
@@ -98,7 +100,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer("nothing here; the page is at /\n", status=HTTPStatus.NOT_FOUND)
 
     def do_POST(self) -> None:
-        path = urlsplit(self.path).path
+        path = path_and_query(self.path)[0]
+        if self._is_for_others():
+            self._refuse(HTTPStatus.FORBIDDEN, f"send to {self.server.page.url}")
+            return
         if not path.startswith(NOTIFY) or path == NOTIFY:
             self._refuse(HTTPStatus.NOT_FOUND, f"send notifications to {NOTIFY}RECEIVER")
             return
@@ -107,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send application/json, as Alertmanager does")
             return
         size = self.headers.get("Content-Length", "")
-        if not size.isdecimal() or not 0 < int(size) <= LARGEST:
+        if not size.isdecimal() or len(size) > len(str(LARGEST)) or not 0 < int(size) <= LARGEST:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a notification has 1 to {LARGEST} bytes")
             return
         try:
@@ -119,6 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.BAD_REQUEST, f"no notification of Alertmanager's: {type(error).__name__}")
             return
         self._answer(f"noted {taken}\n")
+
+    def _is_for_others(self) -> bool:
+        """Whether a page of a stranger's, in a browser on this machine, asks for what only the machine may see."""
+        bound = str(self.server.server_address[0])
+        return is_loopback(bound) and not names_no_stranger(self.headers.get("Host"))
 
     def _show_runbook(self, name: str) -> None:
         folder = self.server.page.runbooks
