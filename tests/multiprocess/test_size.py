@@ -43,5 +43,5 @@ def test_wrapping_a_thousand_tools_is_quick_and_small() -> None:
     found = run(None, "cost_of_wrapping", 1_000, module="large")
     print(f"wrapping: {found}")  # noqa: T201 - the figure is of interest when it moves
     assert found["tools"] == 1_000
-    assert found["microseconds"] < 1_000
+    assert found["microseconds"] < 2_000  # half of that on an idle machine
     assert found["bytes"] < 20_000
