@@ -13,9 +13,10 @@ Inside the block a failing recorder raises, so that a test cannot pass over it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tooltel.late import catch_up
 from tooltel.loading import assert_catalog
@@ -110,38 +111,73 @@ def parse_samples(view: View) -> dict[Sample, float]:
     }
 
 
+class _Watch:
+    """What is changed of an instance as long as any block captures it: blocks may nest, or overlap in threads."""
+
+    def __init__(self, tel: Tooltel) -> None:
+        from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+
+        class Ended(SpanProcessor):
+            """Hands each span to every block."""
+
+            def on_end(_, span: ReadableSpan) -> None:  # noqa: N805 - `self` is the watch
+                for block in self.blocks:
+                    block._exporter.export((span,))  # noqa: SLF001 - a friend of the class
+
+        self.blocks: tuple[Captured, ...] = ()
+        self._tel = tel
+        fan_out = tel.services.fan_out
+        self._told = (fan_out.recorders, fan_out.plain)
+        self._before = (tel.guard.strict, tel.events.sink, tel.logs.good_calls, tel.spans.tracer)
+        self._provider = TracerProvider()
+        self._provider.add_span_processor(Ended())
+        watched = ((Component.RECORDER, self._settled), *fan_out.recorders)
+        fan_out.tell(watched, watched)
+        tel.guard.strict = tel.logs.good_calls = True
+        tel.events.sink = self._write
+        tel.spans.tracer = self._provider.get_tracer(SCOPE)
+
+    def end(self) -> None:
+        """Put everything back as it was."""
+        tel = self._tel
+        tel.services.fan_out.tell(*self._told)
+        tel.guard.strict, tel.events.sink, tel.logs.good_calls, tel.spans.tracer = self._before
+        self._provider.shutdown()
+
+    def _settled(self, outcome: Outcome) -> None:
+        for block in self.blocks:
+            block._outcomes.append(outcome)  # noqa: SLF001
+
+    def _write(self, level: str, name: str, facts: Mapping[str, Any]) -> None:
+        for block in self.blocks:
+            block._events.append(LoggedEvent(level, name, facts))  # noqa: SLF001
+
+
+_watches: Final[dict[Tooltel, _Watch]] = {}
+_lock: Final = threading.RLock()  # reentrant, as a finalizer may run inside
+
+
 @contextmanager
 def capture(tel: Tooltel | None = None) -> Iterator[Captured]:
     """
     Capture what *tel* (the default instance when left out) records in the block.
 
     Spans go to a memory exporter of the block's own instead of the host's provider; events are kept instead of
-    written; metrics count as always. One capture at a time per instance.
+    written; metrics count as always. Blocks may nest, or overlap in threads: each sees all that is recorded meanwhile.
     """
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     tel = default() if tel is None else tel
-    exporter = InMemorySpanExporter()
-    seen = Captured(tel.view, exporter)
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-
-    fan_out, guard, events, logs, spans = tel.services.fan_out, tel.guard, tel.events, tel.logs, tel.spans
-    recorders, plain = fan_out.recorders, fan_out.plain
-    before = (guard.strict, events.sink, logs.good_calls, spans.tracer)
-    outcomes, said = seen.outcomes, seen.events
-    watched = ((Component.RECORDER, outcomes.append), *recorders)
-    fan_out.tell(watched, watched)
-    guard.strict = True
-    events.sink = lambda level, name, facts: said.append(LoggedEvent(level, name, facts))
-    logs.good_calls = True
-    spans.tracer = provider.get_tracer(SCOPE)
+    seen = Captured(tel.view, InMemorySpanExporter())
+    with _lock:
+        watch = _watches[tel] = _watches.get(tel) or _Watch(tel)
+        watch.blocks += (seen,)
     try:
         yield seen
         catch_up()
     finally:
-        fan_out.tell(recorders, plain)
-        guard.strict, events.sink, logs.good_calls, spans.tracer = before
-        provider.shutdown()
+        with _lock:
+            watch.blocks = tuple(block for block in watch.blocks if block is not seen)
+            if not watch.blocks:
+                del _watches[tel]
+                watch.end()

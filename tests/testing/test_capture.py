@@ -199,6 +199,26 @@ def test_a_capture_inside_a_capture_sees_its_part_and_the_outer_one_sees_all() -
     assert len(outer.outcomes) == 3
 
 
+def test_captures_that_overlap_each_see_all_that_is_recorded_meanwhile_and_leave_nothing_behind() -> None:
+    """As of two threads' tests; the one that began first may end first."""
+    tel = make()
+    tool = tel.tool(order_lookup, owner="desk")
+    tool()
+    before = (tel.guard.strict, tel.events.sink, tel.spans.tracer, tel.services.fan_out.plain)
+    first, second = capture(tel), capture(tel)
+    seen = [first.__enter__()]
+    tool()
+    seen.append(second.__enter__())
+    tool()
+    first.__exit__(None, None, None)
+    assert tel.guard.strict, "the second block goes on"
+    tool()
+    second.__exit__(None, None, None)
+    assert before == (tel.guard.strict, tel.events.sink, tel.spans.tracer, tel.services.fan_out.plain)
+    tool()
+    assert [(len(each.outcomes), len(each.spans), len(each.events)) for each in seen] == [(2, 2, 2)] * 2
+
+
 def test_a_catalog_is_asserted_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "tools.toml"
     file.write_text('[owners.orders]\n[tools.order_lookup]\nowner = "order"\ndescription = "Short."\n')
