@@ -106,6 +106,9 @@ def alerts_table(view: View, width: int, height: int) -> Panel:
     by = ("alert", "severity", "owner", "tool", "profile")
     firing = apart.total(_named(view, view.alerts(alertstate="firing")), *by, function="max")
     minutes = Expr(f"count_over_time({firing.text}[{RANGE}:1m])", firing.labels)
+    # A page counts twice: it stands above the tickets, in its own color.
+    pages = apart.total(_named(view, view.alerts(alertstate="firing", severity=PAGE)), *by, function="max")
+    now = Look(COUNT, words={"2": ("firing", WRONG), "1": ("firing", WARN)}, none="over")
     runbook = f"{view.options.runbooks_url}/{links.of_field('alert')}.md"
     columns = [
         *cluster_columns(view),
@@ -115,11 +118,11 @@ def alerts_table(view: View, width: int, height: int) -> Panel:
         Column("tool", link=tool_link(view)),
         Column("profile"),
         Column("minutes", minutes, Look(COUNT, decimals=0), width=75),
-        Column("now", firing, Look(COUNT, words={"1": ("firing", WRONG)}, none="over"), width=65),
+        Column("now", either(Expr(f"2 * {pages.operand}", pages.labels, loose=True), firing), now, width=65),
     ]
     says = (
-        "Alerts of the chosen owner that fired in the chosen time range, those that fire now on top. "
-        "minutes: how long. A click on an alert opens its runbook. Good: empty."
+        "Alerts of the chosen owner that fired in the chosen time range, pages (red) that fire now on top, then "
+        "tickets (orange). minutes: how long. A click on an alert opens its runbook. Good: empty."
     )
     order = Order("now")
     none = "no alert fired in this time range"
