@@ -111,6 +111,16 @@ def test_json_says_who_is_to_be_paged_and_that_nobody_really_was(tmp_path: Path)
     }
 
 
+def test_a_reader_that_leaves_early_is_no_difference_in_the_counts(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tooltel", "demo", *QUICK, "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 141  # as of a program that SIGPIPE ended
+
+
 def test_the_same_seed_gives_the_same_counts(tmp_path: Path) -> None:
     said = [json.loads(run(*QUICK, "--json", out=tmp_path / name).stdout) for name in ("one", "two")]
     assert said[0]["expected"] == said[1]["expected"]

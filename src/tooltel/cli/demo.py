@@ -101,10 +101,16 @@ class Choices:
     as_json: bool
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise it, as everywhere: rich would exit with 1, which says that the counts differ."""
+        raise BrokenPipeError
+
+
 def _play(choices: Choices) -> int:
-    said = Console(highlight=False)
+    said = _Console(highlight=False)
     said.width = min(said.width, WIDEST)
-    aside = Console(stderr=True, highlight=False)
+    aside = _Console(stderr=True, highlight=False)
     pace = SimulatedTime() if choices.fast else RealTime()
     port = choices.port if choices.port is not None else (PORT if choices.serve else 0)
     with ExitStack() as opened:
@@ -130,7 +136,7 @@ def _play_forever(choices: Choices) -> int:
     for name, given in (("--out", choices.out), ("--fast", choices.fast), ("--json", choices.as_json)):
         if given:
             raise click.UsageError(f"{name} and --forever do not go together: there is no end, and no report")
-    aside = Console(stderr=True, highlight=False)
+    aside = _Console(stderr=True, highlight=False)
     host, port = choices.host or HOST, PORT if choices.port is None else choices.port
 
     def done(number: int, calls: int) -> None:
