@@ -183,7 +183,7 @@ class Exposition:
             raise OSError(
                 getattr(error, "errno", None) or errno.EINVAL,
                 f"cannot serve /metrics on {host}:{port}: {getattr(error, 'strerror', None) or error}; "
-                "give another port= (port=0 takes any that is free) or host=, or stop what listens there",
+                "give another port (0 takes any that is free) or host, or stop what listens there",
             ) from error
         self.host = host
         self.port: int = self._server.server_port

@@ -113,6 +113,43 @@ def test_every_problem_is_told_with_file_and_line_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_problems_stand_in_the_order_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalog = tmp_path / "tools.toml"
+    catalog.write_text(
+        '[catalog]\nplatform_owner = "platform"\n\n'
+        "[owners.platform]\n"
+        'page = { webhook_configs = [{ url_file = "/etc/url" }] }\n\n'
+        '[tools.order_lookup]\nowner = "platfrom"\n'
+    )
+    code, _, err = run(capsys, "--catalog", catalog, "--out", tmp_path)
+    lines = [int(line.split(":")[1]) for line in err.splitlines() if line.startswith("  ")]
+    assert code == 1
+    assert lines == sorted(lines)
+    assert {5, 8} <= set(lines)
+
+
+def test_links_that_lead_nowhere_are_told_beside_what_is_written_until_they_are_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalog = tmp_path / "tools.toml"
+    owner = '[owners.platform]\npage = { webhook_configs = [{ url = "http://127.0.0.1:9099/notify/platform" }] }\n'
+    text = f'[catalog]\nplatform_owner = "platform"\n\n{owner}\n[render]\n'
+    said = []
+    for more in ("", 'dashboards_url = "https://g.example.org"\n', 'runbooks_url = "https://r.example.org"\n'):
+        text += more
+        catalog.write_text(text)
+        said.append(run(capsys, "--catalog", catalog, "--out", tmp_path / "ops")[2])
+    assert said[0] == (
+        "note: pages link to https://grafana.example.com and https://runbooks.example.com/tooltel, which lead nowhere: "
+        "say yours in [render] dashboards_url and runbooks_url\n"
+    )
+    assert said[1].startswith("note: pages link to https://runbooks.example.com/tooltel, ")
+    assert said[2] == ""
+    catalog.write_text(text.partition("[render]")[0])
+    assert run(capsys, "--catalog", catalog, "--out", tmp_path / "ops", "--only", "routes")[2] == ""
+    assert run(capsys, "--catalog", catalog, "--out", tmp_path / "ops", "--check")[2] == ""
+
+
 def test_a_catalog_made_in_code_is_rendered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

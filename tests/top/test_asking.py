@@ -51,6 +51,11 @@ def test_what_is_no_url_is_refused_without_repeating_it(url: str) -> None:
     assert SECRET not in str(refused.value)
 
 
+def test_a_port_alone_is_told_how_to_be_one() -> None:
+    with pytest.raises(NoMetricsError, match=r"9464 is no URL: for a port of this machine, give 127\.0\.0\.1:9464$"):
+        read_address(" 9464 ")
+
+
 @pytest.mark.parametrize("url", ["file://h/etc/passwd", "ftp://h/", "gopher://h"])
 def test_nothing_but_http_is_asked(url: str) -> None:
     with pytest.raises(NoMetricsError, match=r"^cannot ask over \w+: give a URL that begins with http"):

@@ -142,7 +142,8 @@ def _sentence(error: click.ClickException) -> str:
     """What is wrong with the command line, and where its help is, in one line."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     verb = ctx.command_path if ctx is not None else PROGRAM
-    said = " ".join(error.format_message().split()).removesuffix(".")
+    said = " ".join(error.format_message().split())
+    said = said if said.endswith("...") else said.removesuffix(".")
     said = said[:1].lower() + said[1:] if said[1:2].islower() else said
     return f"{verb}: {clean(said, limit=_LINE)}{'' if said.endswith('?') else ';'} see {verb} --help"
 

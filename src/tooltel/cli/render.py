@@ -14,6 +14,7 @@ from tooltel.artifacts import KINDS, find_artifact_problems
 from tooltel.artifacts import render as render_files
 from tooltel.artifacts.differences import diff_lines
 from tooltel.artifacts.folder import Change, Difference, compare, write
+from tooltel.artifacts.options import RenderOptions
 from tooltel.cli import FINE, PROBLEMS
 from tooltel.cli.codes import epilog
 from tooltel.cli.completion import complete_files
@@ -24,13 +25,14 @@ from tooltel.loading import is_spec, locate, read_catalog
 from tooltel.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tooltel.catalog import Catalog
 
 DEFAULT_FILE: Final = "tools.toml"
 LINES_PER_FILE: Final = 40
 FILES_SHOWN: Final = 10  # files whose difference is shown; the others are only named
+PLACEHOLDERS: Final = {key: getattr(RenderOptions(), key) for key in ("dashboards_url", "runbooks_url")}
 _WIDTH: Final = 200  # characters of one line of a file
 
 _EXAMPLES: Final = """
@@ -71,6 +73,8 @@ def render(source: str, out: Path, only: tuple[str, ...], form: str, *, checking
         _print_check(changes, len(files), source)
     else:
         _print_written(changes, len(files), out)
+    if not checking:
+        _note_placeholders(files)
     return PROBLEMS if checking and changes else FINE
 
 
@@ -81,7 +85,10 @@ def _read(source: str) -> Catalog:
     catalog, problems = read_catalog(source)
     if catalog is not None:
         problems = [*problems, *locate(find_artifact_problems(catalog, known=problems), source)]
-    errors = [problem for problem in problems if problem.level is Level.ERROR]
+    errors = sorted(
+        (problem for problem in problems if problem.level is Level.ERROR),
+        key=lambda problem: (problem.file != source, problem.line or 0),
+    )
     if catalog is None or errors:
         raise CatalogError(errors, source=source)
     return replace(catalog, source=source)  # one made in code does not know what it was asked for by
@@ -104,6 +111,15 @@ def _print_written(changes: Sequence[Change], files: int, out: Path) -> None:
     _print_left_over(changes)
     written = sum(change.new is not None for change in changes)
     click.echo(f"{files} files: {written} written, {files - written} unchanged")
+
+
+def _note_placeholders(files: Mapping[str, str]) -> None:
+    """Say, aside, which links of the alerts lead nowhere: who is paged at night must not be the first to see it."""
+    rules = "".join(text for path, text in files.items() if path.startswith("alerts/rules/"))
+    unset = {key: url for key, url in PLACEHOLDERS.items() if url in rules}
+    if unset:
+        urls, keys = " and ".join(unset.values()), " and ".join(unset)
+        click.echo(f"note: pages link to {urls}, which lead nowhere: say yours in [render] {keys}", err=True)
 
 
 def _print_check(changes: Sequence[Change], files: int, source: str) -> None:

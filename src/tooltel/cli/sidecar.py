@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tooltel.catalog.hints import Hints
+from tooltel.catalog.paths import shown
 from tooltel.cli import FINE, PROBLEMS
 from tooltel.cli.codes import epilog
 from tooltel.cli.completion import complete_files
@@ -22,7 +23,7 @@ from tooltel.loading import is_spec, read_catalog
 from tooltel.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tooltel.catalog import Catalog, Source
     from tooltel.match import Judge
@@ -120,9 +121,9 @@ def _sources(choices: Choices, catalog: Catalog) -> list[Source]:
     if bool(choices.file) + choices.stdin + bool(choices.command) > 1:
         raise click.UsageError("give one of --file, --stdin and a COMMAND: each is a sidecar of its own")
     if choices.profile is not None and choices.profile not in catalog.profiles and not catalog.open:
-        raise click.UsageError(f"--profile: {Hints(tuple(catalog.profiles)).fix(choices.profile)}")
+        raise click.UsageError(f"--profile: {_misnamed('profile', choices.profile, catalog.profiles)}")
     if choices.framework is not None and choices.framework not in FRAMEWORKS:
-        raise click.UsageError(f"--framework: {Hints(FRAMEWORKS).fix(choices.framework)}")
+        raise click.UsageError(f"--framework: {_misnamed('framework', choices.framework, FRAMEWORKS)}")
 
     def source(name: str, files: Sequence[str] = ()) -> Source:
         return Source(name, tuple(files), choices.format, choices.profile, choices.framework)
@@ -140,6 +141,11 @@ def _sources(choices: Choices, catalog: Catalog) -> list[Source]:
         replace(each, profile=choices.profile or each.profile, framework=choices.framework or each.framework)
         for each in catalog.sources.values()
     ]
+
+
+def _misnamed(what: str, name: str, known: Collection[str]) -> str:
+    """That there is no such *what*, and which one was probably meant."""
+    return f"no {what} {shown(name)}; {Hints(known).fix(name)}"
 
 
 def _named(arguments: Sequence[str]) -> dict[str, list[str]]:

@@ -73,7 +73,10 @@ def read_address(url: str, *, token: str = "") -> Address:
 
     A user and password in it become an `Authorization` header, as does a *token*.
     """
-    parts = _split(url.strip())
+    url = url.strip()
+    if url.isdecimal():
+        raise NoMetricsError(f"{clean(url)} is no URL: for a port of this machine, give 127.0.0.1:{clean(url)}")
+    parts = _split(url)
     if parts.scheme not in {"http", "https"}:
         raise NoMetricsError(f"cannot ask over {clean(parts.scheme)}: give a URL that begins with http:// or https://")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

@@ -91,7 +91,7 @@ def _title(notices: Iterable[Notice]) -> str:
 
 def _switch(heard: float | None, now: float) -> str:
     if heard is None:
-        return "The dead-man's switch has not been heard yet."
+        return "No dead-man's switch was heard yet: where it goes is the catalog's [render] deadman."
     return f"The dead-man's switch was last heard {_ago(heard, now)}."
 
 
