@@ -139,7 +139,7 @@ def test_a_state_goes_on_from_one_run_to_the_next(folder: Path) -> None:
         (("--file", "a.log", "--stdin"), "each is a sidecar of its own"),
         (("--file", "a.log", "--listen", "nowhere"), "write HOST:PORT, as in 127.0.0.1:9464"),
         (("--file", "a.log", "--profile", "suport"), "--profile: no profile 'suport'; did you mean 'support'? see"),
-        (("--file", "a.log", "--framework", "google-adk-jav"), "no framework 'google-adk-jav'; did you mean 'google-adk"),
+        (("--file", "a.log", "--framework", "google-adk-jav"), "'google-adk-jav'; did you mean 'google-adk-java'?"),
         (("--file", "a.log", "--framework", "zz"), "no framework 'zz'; write one of 'google-adk', "),
         (("--file", "a.log", "--framework", "zz"), "'fastmcp', ...; see"),
         (("--file", "name=",), "names no file"),
