@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from tooltel import Tooltel
-from tooltel.redact import LIMIT, REDACTED, redact
+from tooltel.redact import ENOUGH, LIMIT, REDACTED, redact
 from tooltel.settings import Settings
 from tooltel.testing import capture
 
@@ -31,6 +32,13 @@ ARGUMENTS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
         {"number": 4111111111111111},
         {"url": "https://user:pass@example.com/x"},
         {"key": "sk-abcdefghijklmnop"},
+        {"pwd": "hunter2"},
+        {"cache": "redis://:pass@example.com/0"},
+        {"file": "NAME=x\nsk-abcdefghijklmnop\n\t4111 1111 1111 1111\r\neyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig"},
+        {"key": "-----BEGIN RSA PRIVATE KEY-----\nhunter2\nabc\n-----END RSA PRIVATE KEY-----"},
+        {"key": "-----BEGIN PRIVATE KEY-----\nhunter2" + "x" * LIMIT},
+        {"token_of": ["eyJhbGciOiJIUzI1NiJ9.eyJ" + "x" * LIMIT]},
+        {"note": "eyJhbGciOiJIUzI1NiJ9." + "x" * LIMIT},
     ],
 )
 def test_what_looks_like_a_secret_is_replaced(secret: dict[str, Any]) -> None:
@@ -43,6 +51,38 @@ def test_what_looks_like_a_secret_is_replaced(secret: dict[str, Any]) -> None:
 def test_what_is_no_secret_is_kept_as_json() -> None:
     payload = {"order_id": "o-17", "lines": [1, 2.5, None, True], "note": "pineapple pinning"}
     assert json.loads(redact(payload)) == payload
+
+
+def test_what_stands_around_a_private_key_is_kept() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
+    assert redact(f"before {key} after {key} end") == f'"before {REDACTED} after {REDACTED} end"'
+
+
+class Counted:
+    """A value that counts how often it is looked at."""
+
+    looks = 0
+
+    def __str__(self) -> str:
+        Counted.looks += 1
+        return "x"
+
+
+def test_a_payload_that_holds_its_parts_many_times_is_looked_at_only_as_far_as_it_is_kept() -> None:
+    """As what a reader of YAML makes of a few lines: 64 to the power of 7 values."""
+    payload: object = Counted()
+    for _ in range(7):
+        payload = [payload] * 64
+    assert len(redact(payload)) <= LIMIT
+    assert 0 < Counted.looks <= ENOUGH
+
+
+@pytest.mark.parametrize("text", ["a", "eyJ-", "1 ", "a://b:", "a://b", "bearer ", "-----BEGIN ", "sk-", "\n"])
+def test_no_text_takes_long_to_search(text: str) -> None:
+    """A model writes the arguments, and may know the patterns; each of these once took minutes, or might."""
+    before = time.process_time()
+    redact([[text * (LIMIT // len(text))] * 64] * 64)
+    assert time.process_time() - before < 5
 
 
 json_values = st.recursive(
