@@ -13,6 +13,7 @@ from tooltel.artifacts.defaults import ALERTS, INFO, PAGE, TICKET
 from tooltel.artifacts.routes.config import GROUPS, MUTED_BY_FLEET_DOWN, WAITS
 from tooltel.artifacts.routes.receivers import DIGEST, WATCHDOG
 from tooltel.catalog.checks.values import OBJECTIVE_MAX, OBJECTIVE_MIN
+from tooltel.match import FRAMEWORKS
 from tooltel.recorders.prometheus import UNOWNED_TOOLS, VALUES_PER_TOOL
 from tooltel.signals import BUCKETS, Reason
 
@@ -66,6 +67,11 @@ def test_what_an_empty_panel_says_is_what_it_says() -> None:
     boards = "".join(board.read_text("utf-8") for board in BOARDS)
     assert said
     assert [words for words in said if f'"{words}"' not in boards] == []
+
+
+def test_the_frameworks_that_the_sidecar_reads_are_listed() -> None:
+    (listed,) = re.findall(r"Known are (.*?)\.\n", page("sidecar"), re.DOTALL)
+    assert tuple(re.findall(r"`([\w-]+)`", listed)) == FRAMEWORKS
 
 
 def test_every_reason_is_explained() -> None:

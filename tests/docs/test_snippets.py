@@ -87,6 +87,25 @@ def test_yaml_is_yaml(page: Path, block: Block) -> None:
     assert [document for document in yaml.safe_load_all(block.text) if document]
 
 
+def test_what_a_workflow_runs_succeeds_on_a_catalog_and_what_is_rendered_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "catalog.md"
+    workflows = [yaml.safe_load(block.text) for block in read_blocks(page) if block.language == "yaml"]
+    steps = [
+        step["run"] for flow in workflows for job in flow["jobs"].values() for step in job["steps"] if "run" in step
+    ]
+    install, *commands = steps
+    check_pip(page, shlex.split(install)[1:])
+    put_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["render", "--out", "ops"]) == 0  # what is committed
+    assert any("--check" in command for command in commands)
+    for command in commands:
+        assert is_harmless(command)
+        assert main(shlex.split(command)[1:]) == 0, (command, capsys.readouterr())
+
+
 @snippets("promql")
 def test_a_query_is_one_and_names_series_and_labels_that_exist(page: Path, block: Block) -> None:
     if "__name__" in block.text:  # about all series there are
