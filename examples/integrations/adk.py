@@ -1,5 +1,5 @@
 """
-A google-adk agent whose tool calls are recorded: `pip install 'tooltel[adk]'`, then run this file.
+A google-adk agent whose tool calls are recorded: `pip install '.[adk]'`, then run this file.
 
 The model is scripted, so that no network and no key is needed: it makes one good call, forgets an argument, and asks
 for a tool that nobody has. What was recorded is printed as a scrape would show it.

@@ -2,7 +2,7 @@
 anthropic's tool runner with tooltel: made by `TooltelRunners`, it records every call, and every name that is no tool.
 
 No network and no key: a scripted API asks for a tool, then for one that it made up, then for one with odd arguments.
-Run it: `pip install "tooltel[anthropic]"`, then `python examples/integrations/anthropic_tool_runner.py`.
+Run it: `pip install ".[anthropic]"`, then `python examples/integrations/anthropic_tool_runner.py`.
 """
 
 from __future__ import annotations

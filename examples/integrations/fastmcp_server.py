@@ -3,7 +3,7 @@ fastmcp with tooltel: one middleware records every call that a server gets, and 
 
 No network and no key: a scripted model asks for a tool, then for one by its old name, for one with arguments that do
 not fit, and for one that it made up.
-Run it: `pip install "tooltel[fastmcp]"`, then `python examples/integrations/fastmcp_server.py`.
+Run it: `pip install ".[fastmcp]"`, then `python examples/integrations/fastmcp_server.py`.
 """
 
 from __future__ import annotations

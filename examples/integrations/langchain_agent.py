@@ -2,7 +2,7 @@
 LangChain with tooltel: one middleware records every call, and every name that is no tool.
 
 No network and no key: a scripted model asks for a tool, then for one by its old name, then with arguments that do not
-fit, then for one that it made up. Run it: `pip install "tooltel[langchain]"`, then
+fit, then for one that it made up. Run it: `pip install ".[langchain]"`, then
 `python examples/integrations/langchain_agent.py`.
 """
 

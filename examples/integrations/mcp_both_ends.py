@@ -4,7 +4,7 @@ MCP's Python SDK with tooltel: one line watches a server, one line a client.
 No network and no key: a scripted model asks for a tool, then for one by its old name, for one with arguments that do
 not fit, and for one that it made up. Both ends run in this process here, so that a call is counted once; run each in
 a process of its own, and each counts what it sees.
-Run it: `pip install "tooltel[mcp]"`, then `python examples/integrations/mcp_both_ends.py`.
+Run it: `pip install ".[mcp]"`, then `python examples/integrations/mcp_both_ends.py`.
 """
 
 from __future__ import annotations

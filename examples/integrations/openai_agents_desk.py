@@ -2,7 +2,7 @@
 openai-agents with tooltel: `TooltelAgents(tel).run` in place of `Runner.run` records every call and every drop.
 
 No network and no key: a scripted model asks for a tool, then forgets an argument, then asks for one that it made up.
-Run it: `pip install "tooltel[openai-agents]"`, then `python examples/integrations/openai_agents_desk.py`.
+Run it: `pip install ".[openai-agents]"`, then `python examples/integrations/openai_agents_desk.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 pydantic-ai with tooltel: one capability records every call, and every name that is no tool.
 
 No network and no key: a scripted model asks for a tool, then for one by its old name, then for one that it made up.
-Run it: `pip install "tooltel[pydantic-ai]"`, then `python examples/integrations/pydantic_ai_agent.py`.
+Run it: `pip install ".[pydantic-ai]"`, then `python examples/integrations/pydantic_ai_agent.py`.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class MissingExtraError(TooltelError, ImportError):
 
     def __init__(self, package: str, *, extra: str, purpose: str) -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"{purpose} needs {package}: pip install 'tooltel[{extra}]'")
+        super().__init__(f"{purpose} needs {package}: in tooltel's clone, pip install '.[{extra}]'")
 
 
 class Rejected(TooltelError, ValueError):

@@ -146,5 +146,5 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
     for name in [name for name in sys.modules if name.split(".")[0] == package or "artifacts.dashboards" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tooltel\[render\]'"):
+    with pytest.raises(MissingExtraError, match=r"in tooltel's clone, pip install '\.\[render\]'"):
         render(load(EXAMPLE), only=[kind])

@@ -180,7 +180,7 @@ def test_a_missing_package_is_told_with_the_pip_line(package: str, verb: str, ex
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("tooltel: ")
     assert f"needs {package}" in done.stderr
-    assert f"pip install 'tooltel[{extra}]'" in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -199,7 +199,7 @@ def test_the_live_table_without_textual_says_what_to_install(agent: tuple[Agent,
     _, url = agent
     with Terminal("top", url, env={"TERM": "xterm", "PYTHONPATH": str(tmp_path)}) as shown:
         assert shown.wait() == CANNOT_RUN
-    assert "the live table needs textual: pip install 'tooltel[cli]'" in shown.shown
+    assert "the live table needs textual: in tooltel's clone, pip install '.[cli]'" in shown.shown
 
 
 # --- quick -----------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def test_without_its_framework_a_plugin_says_the_pip_line(plugin: str, monkeypat
     with pytest.raises(MissingExtraError) as raised:
         importlib.import_module(name)
     assert raised.value.extra == extra
-    assert str(raised.value).endswith(f" needs {framework}: pip install 'tooltel[{extra}]'")
+    assert str(raised.value).endswith(f" needs {framework}: in tooltel's clone, pip install '.[{extra}]'")
 
 
 def test_what_a_framework_itself_is_missing_is_told_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_without_any_extra_tooltel_works_and_every_plugin_says_what_to_install(i
     python = install("")
     assert said_by(python, "import tooltel; tooltel.configure()") == ""
     for plugin, ((_, extra),) in REQUIRED.items():
-        assert f"pip install 'tooltel[{extra}]'" in said_by(python, f"import tooltel.integrations.{plugin}")
+        assert f"pip install '.[{extra}]'" in said_by(python, f"import tooltel.integrations.{plugin}")
 
 
 def said_by(python: Path, line: str) -> str:
