@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from tooltel import Catalog, Owner, Profile, Tool, Tooltel
+from tooltel.boundary import find_faults
 from tooltel.signals import Reason
 from tooltel.testing import Captured, capture
 
@@ -135,6 +137,50 @@ def test_without_an_offer_the_catalog_says_what_is_there(tel: Tooltel) -> None:
     with tel.session(profile="desk"):
         assert tel.requested("book_room", {"anything": 1}).is_good
         assert tel.requested("get_wether").missing is not None
+
+
+def test_nothing_that_a_schema_refers_to_is_fetched() -> None:
+    """A foreign server's schema must not make the agent's machine ask another one."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.2)
+        for kind in ({"$ref": f"http://127.0.0.1:{listener.getsockname()[1]}/x"}, {"$ref": "file:///etc/hostname"}):
+            with pytest.raises(Exception, match="Unresolvable"):
+                find_faults({}, kind)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"pattern": "^(a+)+$"}, "a" * 60 + "!"),
+        ({"pattern": "^(a|a){1,99}$"}, "a" * 60 + "!"),
+        ({"pattern": "a*a*a*a*a*b"}, "a" * 5000),
+        ({"patternProperties": {"^(a+)+$": {}}}, {"a" * 60 + "!": 1}),
+        ({"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}, {"a" * 60 + "!": 1}),
+        ({"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False}, {"a" * 60 + "!": 1}),
+        ({"uniqueItems": True}, [{"k": number} for number in range(5000)]),
+        ({"$ref": "#/$defs/0"}, 1),
+    ],
+)
+def test_no_schema_and_no_arguments_take_forever(schema: dict[str, Any], value: Any) -> None:
+    """Each of these would keep an agent busy for minutes, or until the end of the world."""
+    doubled = {str(at): {"allOf": [{"$ref": f"#/$defs/{at + 1}"}] * 2} for at in range(40)}
+    whole = {"properties": {"a": schema}, "$defs": {**doubled, "40": {"type": "integer"}}}
+    assert find_faults({"a": value}, whole) == ()
+
+
+def test_what_is_quick_to_check_is_checked() -> None:
+    schema = {
+        "properties": {
+            "a": {"pattern": "^o-[0-9]+$"},
+            "b": {"uniqueItems": True},
+            "c": {"patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": False},
+        }
+    }
+    assert find_faults({"a": "o-1", "b": [1, 2], "c": {"x1": 1}}, schema) == ()
+    found = find_faults({"a": "o-x", "b": [1, 1], "c": {"x1": "1", "y": 1}}, schema)
+    assert {fault.field for fault in found} == {"a", "b", "c.x1", "c.y"}
 
 
 def test_offers_of_two_sessions_are_apart(tel: Tooltel) -> None:
