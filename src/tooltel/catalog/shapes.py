@@ -144,6 +144,8 @@ def misfit(path: str, shape: Shape, value: object) -> Problem:
         what = f"is {_kind(value)} where {shape.words} belongs"
     field = path.rpartition(".")[2]
     better = _meant(shape, value) or _EXAMPLES.get(field, shape.example)
+    if shape is VERSION and _is_number(value):  # 1.10 has become 1.1 by now: which was written is not known any more
+        better += f', or "{value}0" if that was written: as numbers they are equal'
     return Problem("wrong_type", path, what, f"write {field} = {better}")
 
 
