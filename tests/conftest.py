@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 NO_SKIP = os.environ.get("NO_SKIP") == "1"
 FOREIGN = ("TOOLTEL_", "OTEL_", "PROMETHEUS_")
+
+# Whatever a shell starts in the background ignores interrupts, and so would the programs that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a shared machine's pauses are not the code's. Failures print how to replay them.
 settings.register_profile("shared", deadline=None, print_blob=True)

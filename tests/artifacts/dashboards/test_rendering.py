@@ -87,7 +87,7 @@ def test_without_the_sdk_the_error_says_what_to_install() -> None:
     )
     ran = run(WITHOUT_SDK + code)
     assert ran.returncode == 1
-    assert "pip install 'tooltel[render]'" in ran.stderr
+    assert "pip install '.[render]'" in ran.stderr
 
 
 def test_addresses_of_dashboards_need_no_sdk() -> None:
