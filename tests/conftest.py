@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NO_SKIP = os.environ.get("NO_SKIP") == "1"
 FOREIGN = ("TOOLTEL_", "OTEL_", "PROMETHEUS_")
 
-# Whatever a shell starts in the background ignores interrupts, and so would the programs that tests start and interrupt.
+# What a shell starts in the background ignores interrupts, and so would the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
