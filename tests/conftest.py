@@ -44,8 +44,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("servers", names, indirect=True)
 
 
-# Rooms whose every test starts programs, or plays conversations by the hundred: not for `make quick`.
-PATIENT = ("tests/demo/", "tests/multiprocess/", "tests/replay/", "tests/sidecar/test_processes.py")
+# Rooms whose every test starts programs or servers, plays conversations by the hundred, or fills the stack at each of
+# its depths: not for `make quick`.
+PATIENT = (
+    "tests/cli/test_sidecar.py",
+    "tests/demo/",
+    "tests/exposition/test_serving.py",
+    "tests/multiprocess/",
+    "tests/replay/",
+    "tests/sidecar/test_processes.py",
+    "tests/sidecar/test_serving.py",
+    "tests/top/test_screen.py",
+    "tests/wrap/test_recursion.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -112,9 +112,10 @@ def parse(service: str) -> dict[str, Any]:
     """The options of a service's command, as our own command line reads them; a mounted path is looked for here."""
     verb, *arguments = services()[service]["command"]
     targets = {mount.target: str(mount.source) for mount in mounts(service)}
-    command = app.get_command(click.Context(app), verb)
+    parent = click.Context(app, **app.context_settings)
+    command = app.get_command(parent, verb)
     assert command is not None
-    return command.make_context(verb, [targets.get(each, each) for each in arguments]).params
+    return command.make_context(verb, [targets.get(each, each) for each in arguments], parent).params
 
 
 def test_the_agent_works_for_ever_and_is_reached_by_the_others() -> None:

@@ -17,6 +17,7 @@ import yaml
 from tests.deploy.stack import ROOT
 from tests.sidecar.kit import Sidecar, append, expected, line
 from tests.sidecar.test_serving import get, scrape_of
+from tooltel.cli.app import app
 from tooltel.cli.sidecar import sidecar as command
 from tooltel.loading import read_catalog
 from tooltel.match import find_signature_problems
@@ -53,7 +54,7 @@ def options(example: str) -> dict[str, Any]:
     """The options that our own command line reads out of the container's arguments."""
     name, *arguments = container(example)["args"]
     assert name == command.name
-    return command.make_context(name, list(arguments)).params
+    return command.make_context(name, list(arguments), **app.context_settings).params
 
 
 def mounts(example: str) -> dict[str, dict[str, Any]]:

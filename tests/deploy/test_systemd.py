@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tests.deploy.stack import ROOT
+from tooltel.cli.app import app
 from tooltel.cli.sidecar import LISTEN
 from tooltel.cli.sidecar import sidecar as command
 
@@ -27,7 +28,7 @@ def options() -> dict[str, Any]:
     program, name, *arguments = shlex.split(SETTINGS["ExecStart"])
     assert Path(program).name == "tooltel"
     assert name == command.name
-    return command.make_context(name, arguments).params
+    return command.make_context(name, arguments, **app.context_settings).params
 
 
 def here(tmp_path: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,10 @@ def pages() -> Mapping[str, str]:
 
 def test_the_committed_pages_are_as_rendered(pages: Mapping[str, str]) -> None:
     committed = {path.stem: path.read_text("utf-8") for path in (ROOT / FOLDER).glob("*.md")}
-    stale = [name for name in {*pages, *committed} if pages.get(name) != committed.get(name)]
-    assert stale == [], "run make render, and commit what it wrote"
+    assert pages.keys() == committed.keys()
+    stale = {name: list(unified_diff(committed[name].splitlines(), text.splitlines(), lineterm="", n=0))
+             for name, text in pages.items() if text != committed[name]}  # fmt: skip
+    assert not stale, f"run make render, and commit what it wrote: {stale}"
 
 
 def test_every_series_that_is_emitted_is_there_and_no_other(pages: Mapping[str, str]) -> None:
