@@ -367,7 +367,7 @@ class Call:
         finally:
             try:
                 _current.reset(self._token)
-            except (ValueError, TypeError):  # set in another context, or not at all (see `resume`)
+            except (ValueError, TypeError, RuntimeError):  # set in another context, not at all (see `resume`), or left
                 pass
             else:
                 if self._context_token is not None:

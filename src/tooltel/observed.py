@@ -165,7 +165,10 @@ class Observed(Call):
     def __del__(self) -> None:
         # A run that was torn down tells nobody how its calls ended.
         if self.is_open and hasattr(self, "binding") and not sys.is_finalizing():
-            self.settle(GeneratorExit())
+            try:
+                self.settle(GeneratorExit())
+            except Exception as error:  # noqa: BLE001 - nobody is there to whom it could be raised
+                self.services.guard.contain(Component.CALL, error)
 
 
 def _is_known_inside(said: Verdict, seen: Outcome) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from contextvars import copy_context
 
 import pytest
@@ -10,6 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from prometheus_client import CollectorRegistry
 
 from tooltel import Catalog, Owner, Profile, Rejected, Tool, Tooltel
+from tooltel.observed import Observed
 from tooltel.outcome import Fault
 from tooltel.signals import Status
 from tooltel.testing import capture
@@ -94,6 +96,23 @@ def test_a_call_whose_end_nobody_tells_is_abandoned_when_it_is_forgotten(tel: To
         gc.collect()
         assert [outcome.status for outcome in seen.outcomes] == [Status.ABANDONED]
     assert seen.increase("tooltel_tool_calls_active") == 0
+
+
+def test_one_that_cannot_be_settled_when_it_is_forgotten_is_contained(
+    tel: Tooltel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finalizer's exception would be printed, and some hosts take that for a failure."""
+    raised: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Observed, "settle", broken)
+    copy_context().run(tel.observe, "order_refund")
+    gc.collect()
+    assert raised == []
+    assert tel.registry.get_sample_value("tooltel_internal_errors_total", {"component": "call"}) == 1
 
 
 def test_only_the_first_end_counts(tel: Tooltel) -> None:
