@@ -121,3 +121,16 @@ def test_a_failing_test_fails_the_matrix_and_is_named_in_the_last_line(
     said = capsys.readouterr().out
     assert "assert 1 == 2" in said
     assert "; failed: it-newest (1 failed in " in said.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_test_that_fails_once_is_run_once_more_and_told_of(
+    one_environment: Callable[[str, int], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = tmp_path / "ran"
+    one_environment(f"import pathlib; ran = pathlib.Path({str(ran)!r}); was = ran.exists(); ran.touch(); assert was", 0)
+    assert matrix.main([]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("it-newest  unsteady ")
+    assert "matrix: 1 of 1 passed in " in last
+    assert "; unsteady: it-newest (1 failed in " in last
