@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 OK: Final = outcomes.OK
-_OK: Final = Status.OK
 _LONGEST: Final = 1e9  # seconds; a call that claims more has met a broken clock
-_new: Final[Any] = tuple.__new__
 _outcome: Final[Callable[[tuple[Any, ...]], Outcome]] = functools.partial(tuple.__new__, Outcome)
 
 
@@ -383,28 +381,17 @@ class Call:
             tells = True
         if tells:
             self.returned(result)
-        if self._verdict is OK and self.binding.is_simple and services.payloads is None:
+        briefs = services.fan_out.briefs
+        if briefs is not None and self._verdict is OK and self.binding.is_simple and services.payloads is None:
             self.is_open = False
             seconds = seconds if 0.0 <= seconds < _LONGEST else 0.0
             # As FanOut.publish does; one call less, as above.
             failed: list[tuple[Component, Exception]] | None = None
-            briefs = services.fan_out.briefs
-            if briefs is not None:
-                for component, brief in briefs:
-                    try:
-                        brief(self, seconds)
-                    except Exception as error:  # noqa: BLE001
-                        failed = [*(failed or ()), (component, error)]
-            else:
-                outcome = _new(Outcome, (
-                    _OK, self.tool, self.session.origin, seconds, None, "", None, self.parent, self.call_id, (), None,
-                    None, None, None, None, self.span, self.mark, True, self.borrowed, None,
-                ))  # fmt: skip
-                for component, record in services.fan_out.plain:
-                    try:
-                        record(outcome)
-                    except Exception as error:  # noqa: BLE001
-                        failed = [*(failed or ()), (component, error)]
+            for component, brief in briefs:
+                try:
+                    brief(self, seconds)
+                except Exception as error:  # noqa: BLE001
+                    failed = [*(failed or ()), (component, error)]
             if failed is not None:
                 services.fan_out.contain(failed)
         else:

@@ -135,7 +135,7 @@ class Tooltel:
             ),
             session=Session(self._origin(profile, agent, None), asked_profile=profile),
         )
-        self.services.fan_out.shorten({spans.settled: spans.went_well} | self._metrics.briefs)
+        self.services.fan_out.shorten({spans.settled: spans.went_well, self._metrics.settled: self._metrics.went_well})
         self.services.keys = self._keys
         self.services.payloads = Payloads(redactor) if self.settings.capture_payloads else None
         self.spans = spans

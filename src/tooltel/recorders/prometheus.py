@@ -23,6 +23,7 @@ from tooltel.signals import Kind, Metric, Reason, RejectionKind, RejectionSource
 from tooltel.text import clean
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Span
     from prometheus_client.metrics import MetricWrapperBase
     from prometheus_client.registry import Collector, CollectorRegistry
 
@@ -167,7 +168,7 @@ class _ToolSeries:
         self.tool = tool
         self.active = active
         self.running = running
-        self.good: dict[str, tuple[Callable[[], None], Callable[[float], None]]] = {}
+        self.good: dict[str, tuple[Callable[[], None], Callable[..., None]]] = {}
         self.calls: dict[tuple[str, Status], Any] = {}
         self.durations: dict[str, Any] = {}
 
@@ -254,11 +255,6 @@ class PrometheusRecorder:
         else:
             mine.active.inc()
 
-    @property
-    def briefs(self) -> dict[Callable[[Outcome], None], Callable[[Call, float], None]]:
-        """The short way of `settled`; none where exemplars need the whole Outcome."""
-        return {} if self._exemplars else {self.settled: self.went_well}
-
     def went_well(self, call: Call, seconds: float) -> None:
         """Count *call*, of which there is nothing to tell but its time."""
         mine: _ToolSeries | None = call.mark
@@ -271,7 +267,10 @@ class PrometheusRecorder:
         profile = call.session.origin.profile
         count, observe = mine.good.get(profile) or self._good(mine, profile)
         count()
-        observe(seconds)
+        if self._exemplars:
+            observe(seconds, _exemplar(call.span))
+        else:
+            observe(seconds)
 
     def settled(self, outcome: Outcome) -> None:
         """Count a settled call, or a drop."""
@@ -288,12 +287,7 @@ class PrometheusRecorder:
             return
         if mine is None:
             mine = self._find(tool)
-        if outcome.is_plain and not self._exemplars:
-            count, observe = mine.good.get(outcome.origin.profile) or self._good(mine, outcome.origin.profile)
-            count()
-            observe(outcome.seconds)
-        else:
-            self._count(outcome, mine)
+        self._count(outcome, mine)
 
     # --- the rest ---
 
@@ -305,7 +299,7 @@ class PrometheusRecorder:
         counter.inc()
         duration = mine.durations.get(outcome.error_type) or self._duration(mine, outcome.error_type)
         if self._exemplars:
-            duration.observe(outcome.seconds, _exemplar(outcome))
+            duration.observe(outcome.seconds, _exemplar(outcome.span))
         else:
             duration.observe(outcome.seconds)
         stream = outcome.stream
@@ -315,7 +309,7 @@ class PrometheusRecorder:
             self._child(signals.ALIAS_CALLS, outcome.alias, tool.name, tool.owner).inc()
         self._count_trouble(outcome, mine)
 
-    def _good(self, mine: _ToolSeries, profile: str) -> tuple[Callable[[], None], Callable[[float], None]]:
+    def _good(self, mine: _ToolSeries, profile: str) -> tuple[Callable[[], None], Callable[..., None]]:
         counter = self.instruments.child(_calls(mine.tool, profile, Status.OK))
         pair = mine.good[profile] = (counter.inc, self._duration(mine, "").observe)
         return pair
@@ -433,8 +427,8 @@ def make_recorder(instruments: Instruments, *, exemplars: bool = False) -> Prome
     return SharedRecorder(instruments) if is_multiprocess() else PrometheusRecorder(instruments, exemplars=exemplars)
 
 
-def _exemplar(outcome: Outcome) -> dict[str, str] | None:
-    context = outcome.span.get_span_context() if outcome.span is not None else None
+def _exemplar(span: Span | None) -> dict[str, str] | None:
+    context = span.get_span_context() if span is not None else None
     if context is None or not context.trace_flags.sampled:
         return None
     return {signals.KEY_TRACE_ID: f"{context.trace_id:032x}", signals.KEY_SPAN_ID: f"{context.span_id:016x}"}

@@ -86,14 +86,6 @@ class Spans:
     def settled(self, outcome: Outcome) -> None:
         """Set the outcome, and end the span. A drop gets its span here, as it has no life."""
         span = outcome.span
-        if outcome.is_plain:  # nearly every call: its outcome is all that is left to say
-            if span is not None and span.is_recording():
-                try:
-                    span.set_attribute(signals.OUTCOME, _OK)
-                finally:
-                    if not outcome.borrowed:
-                        span.end()
-            return
         if span is None:
             if outcome.missing is None:
                 return
