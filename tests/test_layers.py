@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "late"),
     ("signals",),
     ("listening", "text"),  # strangers' connections and strangers' text, bounded
-    ("catalog", "promql", "settings"),
+    ("catalog", "promql", "readings", "settings"),
     ("outcome",),
     ("declarations", "drops", "misfits", "recording", "redact", "repeats"),
     ("loading",),  # of a catalog, and the assertion that it and its declarations are fine

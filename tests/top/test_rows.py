@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tooltel.demo.readback import histogram_quantile
 from tooltel.top.gains import Key, Part, What, add_up
 from tooltel.top.looks import Firing, Look, Window
 from tooltel.top.pages import read_page
-from tooltel.top.rows import By, Row, Sort, filter_rows, make_rows, quantile, sort_rows
+from tooltel.top.rows import By, Row, Sort, filter_rows, make_rows, sort_rows
 
 REFUND = Key("refund", "orders")
 LOOKUP = Key("lookup", "orders")
@@ -146,34 +142,6 @@ def test_among_equals_what_is_idle_comes_last(reverse: bool) -> None:
 )
 def test_a_filter_looks_for_its_text_in_tool_owner_and_alert(text: str, left: str) -> None:
     assert "".join(row.tool for row in filter_rows(ROWS, text)) == left
-
-
-# --- quantiles -------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.integers(0, 50), min_size=2, max_size=15), st.sampled_from([0.5, 0.95, 0.99]))
-def test_a_quantile_is_what_prometheus_says(counts: list[int], share: float) -> None:
-    bounds = [0.01 * 2**place for place in range(len(counts) - 1)] + [math.inf]
-    total, buckets = 0, {}
-    for bound, count in zip(bounds, counts, strict=True):
-        total += count
-        buckets[bound] = total
-    wanted = histogram_quantile(share, list(buckets.items()))
-    assert quantile(share, buckets) == (None if wanted is None else pytest.approx(wanted))
-
-
-@pytest.mark.parametrize(
-    ("buckets", "found"),
-    [
-        ({}, None),
-        ({0.1: 0.0, math.inf: 0.0}, None),
-        ({math.inf: 5.0}, 0.0),  # no bound is known
-        ({0.1: 2.0, 0.2: 1.0, 0.4: 10.0, math.inf: 10.0}, 0.3875),  # a bucket that holds less than the one below
-        ({0.1: 10.0}, 0.095),  # the last one is missing
-    ],
-)
-def test_odd_buckets_give_no_nonsense(buckets: dict[float, float], found: float | None) -> None:
-    assert quantile(0.95, buckets) == (None if found is None else pytest.approx(found))
 
 
 # --- windows ---------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tooltel import signals
 from tooltel.artifacts.defaults import PAGE, AlertOptions
 from tooltel.artifacts.options import RenderOptions
-from tooltel.demo.readback import Scrape, error_ratio, failures
+from tooltel.demo.readback import Scrape, failures
+from tooltel.readings import error_ratio
 from tooltel.signals import ItemStatus, Reason, RejectionKind, Risk
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tooltel import signals
 from tooltel.demo.entries import COUNTED, SILENT, Entry, Tally, compared
 from tooltel.errors import SignalError
+from tooltel.readings import histogram_quantile
 from tooltel.signals import Kind, Metric, Status
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Scrape:
 
     def quantile(self, q: float, tool: str) -> float | None:
         """What `histogram_quantile(q, sum by (le) (...))` gives for a tool's duration; None without calls."""
-        return histogram_quantile(q, sorted(self._buckets(tool).items()))
+        return histogram_quantile(q, self._buckets(tool))
 
     def slower_than(self, bound: float, tool: str) -> int:
         """How many calls of a tool took longer than *bound*, which is one of the histogram's."""
@@ -85,32 +86,6 @@ def _check(metric: Metric, labels: Iterable[str]) -> None:
 
 def _counted_name(metric: Metric) -> str:
     return metric.name + _COUNT if metric.kind is Kind.HISTOGRAM else metric.name
-
-
-def histogram_quantile(q: float, buckets: list[tuple[float, int]]) -> float | None:
-    """
-    The q-quantile of cumulative *buckets*: upper bound and observations up to it, sorted, the last infinite.
-
-    As Prometheus does it: linear within a bucket, the first of which starts at 0; beyond the last finite
-    bound, that bound. https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile
-    """
-    if len(buckets) < 2 or not buckets[-1][1]:
-        return None
-    rank = q * buckets[-1][1]
-    start, below = 0.0, 0
-    for bound, count in buckets:
-        if count >= rank:
-            if math.isinf(bound):
-                return start
-            return start + (bound - start) * ((rank - below) / (count - below) if count > below else 1.0)
-        start, below = bound, count
-    return start
-
-
-def error_ratio(outcomes: Counter[str]) -> float | None:
-    """The share of errors that burns a budget: bad calls by calls that are not neutral; None without any."""
-    judged = sum(outcomes.values()) - sum(outcomes[status] for status in signals.NEUTRAL)
-    return sum(outcomes[status] for status in signals.BAD) / judged if judged else None
 
 
 def failures(outcomes: Counter[str]) -> int:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tooltel import signals
-from tooltel.demo.readback import error_ratio, troubles
+from tooltel.demo.readback import troubles
+from tooltel.readings import error_ratio
 from tooltel.signals import Reason, Risk, Status
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from tooltel import signals
+from tooltel.readings import error_ratio, histogram_quantile
 from tooltel.text import clean
 from tooltel.top.gains import NO_TOOL, Key, Part, What
 
@@ -117,28 +117,6 @@ def filter_rows(rows: Iterable[Row], text: str) -> list[Row]:
     return [row for row in rows if wanted in _searched(row)]
 
 
-def quantile(share: float, buckets: Mapping[float, float]) -> float | None:
-    """
-    Seconds that *share* of the observations stayed below; *buckets* are cumulative, by upper bound.
-
-    As Prometheus has it: linear within a bucket, the first of which begins at 0, and beyond the last finite bound
-    that bound. None without observations.
-    """
-    counts: list[tuple[float, float]] = []
-    most = 0.0
-    for bound, count in sorted(buckets.items()):
-        most = max(most, count)  # pages of two moments, and rounding, may let a bucket hold less than the one below
-        counts.append((bound, most))
-    if not counts or not most:
-        return None
-    rank, start, below = share * most, 0.0, 0.0
-    for bound, count in counts:
-        if count >= rank and count > below:
-            return start if math.isinf(bound) else start + (bound - start) * (rank - below) / (count - below)
-        start, below = bound, count
-    return start
-
-
 def _grouped(key: Key, by: By) -> Key:
     return key if by is By.TOOL else Key(NO_TOOL, key.owner)
 
@@ -157,15 +135,13 @@ def _add(sums: _Sums, part: Part, gain: float) -> None:
 
 def _row(key: Key, sums: _Sums, look: Look, firing: tuple[Firing, ...]) -> Row:
     calls = sum(sums.outcomes.values())
-    judged = calls - sum(sums.outcomes.get(status, 0.0) for status in signals.NEUTRAL)
-    bad = sum(sums.outcomes.get(status, 0.0) for status in signals.BAD)
     return Row(
         key.tool,
         key.owner,
         calls=calls,
         per_second=None if look.seconds is None else calls / look.seconds,
-        error_ratio=bad / judged if judged > 0 else None,
-        p95=quantile(P95, sums.buckets),
+        error_ratio=error_ratio(sums.outcomes),
+        p95=histogram_quantile(P95, sums.buckets),
         not_found=sums.not_found,
         rejected=_rejected(sums.rejections),
         firing=firing,
