@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from http.server import ThreadingHTTPServer
 from ipaddress import ip_address
-from threading import BoundedSemaphore
+from socket import AF_INET, AF_INET6
+from threading import BoundedSemaphore, Thread
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -13,15 +14,33 @@ MOST_CONNECTIONS: Final = 64  # at once; each takes a thread and a descriptor, a
 
 
 class Listener(ThreadingHTTPServer):
-    """Serves at most MOST_CONNECTIONS at once, and closes further ones at once."""
+    """
+    Serves at most MOST_CONNECTIONS at once, and closes further ones at once; on IPv6 where its host is such an address.
+
+    It listens from the beginning, and serves from `start` to `close`, in a thread of its own.
+    """
 
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = MOST_CONNECTIONS
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, address: tuple[str, int], handler: Any) -> None:
         self._free = BoundedSemaphore(MOST_CONNECTIONS)
-        super().__init__(*args, **options)
+        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
+        super().__init__(address, handler)
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        self.url = f"http://{host}:{self.server_port}"  # of the host as it was given
+
+    def start(self, name: str) -> None:
+        """Serve, in a thread of that *name*."""
+        self._serving = Thread(target=self.serve_forever, name=name, daemon=True)
+        self._serving.start()
+
+    def close(self) -> None:
+        """Stop serving; returns when the port is free."""
+        self.shutdown()
+        self.server_close()
+        self._serving.join()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve one connection in a thread of its own, where there is room for one."""

@@ -7,7 +7,9 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -102,3 +104,20 @@ def test_a_host_that_is_an_address_or_localhost_is_no_strangers(host: str | None
 )
 def test_any_other_name_may_be_a_strangers(host: str) -> None:
     assert not names_no_stranger(host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
+def test_it_serves_where_its_address_says_until_it_is_closed(host: str) -> None:
+    try:
+        listener = Listener((host, 0), Handler)
+    except OSError as error:  # a machine without IPv6
+        pytest.skip(f"cannot listen on {host}: {error.strerror}")
+    listener.start("tooltel-test")
+    asked = HTTPConnection(urlsplit(listener.url).netloc, timeout=30)
+    asked.request("GET", "/")
+    assert asked.getresponse().status == 204
+    asked.close()
+    listener.close()
+    assert "tooltel-test" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(ConnectionRefusedError):
+        asked.request("GET", "/")

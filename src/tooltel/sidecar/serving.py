@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import threading
 from http.server import BaseHTTPRequestHandler
-from socket import AF_INET, AF_INET6
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import parse_qs
 
@@ -34,9 +32,8 @@ class Server:
         handler = type(
             "Handler", (_Handler,), {"engine": engine, "scrape": scrape, "monotonic": staticmethod(monotonic)}
         )
-        kind = type("Listener", (Listener,), {"address_family": AF_INET6 if ":" in host else AF_INET})
         try:
-            self._server: Listener = kind((host, port), handler)
+            self._server = Listener((host, port), handler)
         except (OSError, OverflowError) as error:
             raise OSError(
                 getattr(error, "errno", None) or errno.EINVAL,
@@ -45,19 +42,16 @@ class Server:
             ) from error
         self.host = host
         self.port: int = self._server.server_port
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True, name="tooltel-http")
-        self._thread.start()
+        self._server.start("tooltel-http")
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return self._server.url
 
     def close(self) -> None:
         """Stop serving; returns when the port is free."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
     def __enter__(self) -> Self:
         return self

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -53,22 +52,18 @@ class PagerPage:
             )
             raise OSError(error.errno, said) from error
         self._server.page = self
-        self._host = host
-        self._thread = threading.Thread(target=self._server.serve_forever, name="tooltel-pager-page", daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start("tooltel-pager-page")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
     @property
     def url(self) -> str:
         """Where the page is."""
-        return f"http://{self._host}:{self._server.server_port}/"
+        return f"{self._server.url}/"
 
     def webhook(self, receiver: str) -> str:
         """The address to which an Alertmanager sends what *receiver* is to be told."""

@@ -7,9 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, unquote
+
+from tooltel.listening import Listener
 
 Found = TypeVar("Found")
 
@@ -49,16 +51,13 @@ class Pager:
         self._notifications: list[Notification] = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.pager = self
-        self._thread = threading.Thread(target=self._server.serve_forever, name="tooltel-pager", daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start("tooltel-pager")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
     @property
     def notifications(self) -> tuple[Notification, ...]:
@@ -68,7 +67,7 @@ class Pager:
 
     def url(self, receiver: str) -> str:
         """The address to which notifications for *receiver* go."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/{quote(receiver, safe='')}"
+        return f"{self._server.url}/{quote(receiver, safe='')}"
 
     def wait_for(self, look: Callable[[Sequence[Notification]], Found | None], *, seconds: float) -> Found | None:
         """
@@ -86,8 +85,7 @@ class Pager:
             self._arrived.notify_all()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(Listener):
     pager: Pager
 
 
