@@ -7,7 +7,8 @@ import pytest
 
 from tests.demo.playing import play
 from tooltel.artifacts.options import RenderOptions
-from tooltel.demo.delivery import FIRING, RESOLVED, Delivery, Told, deliveries, find_told
+from tooltel.artifacts.routes.config import FIRING, RESOLVED
+from tooltel.demo.delivery import Delivery, Told, deliveries, find_told
 from tooltel.demo.judgment import BURN
 from tooltel.demo.stack import Notification
 

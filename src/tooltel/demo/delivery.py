@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tooltel.artifacts.defaults import PAGE, TICKET
+from tooltel.artifacts.routes.config import ALERTNAME, FIRING, OWNER, SEVERITY, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tooltel.artifacts.options import RenderOptions
     from tooltel.demo.stack import Notification
-
-_NAME: Final = "alertname"
-_SEVERITY: Final = "severity"
-FIRING, RESOLVED = "firing", "resolved"
 
 
 class Told(NamedTuple):
@@ -66,7 +63,7 @@ def deliveries(
     ended: dict[Told, float] = {}
     for at, told, alert in _alerts(notifications):
         if alert["status"] == FIRING:
-            arrived.setdefault(told, (at, alert["labels"].get(_SEVERITY, "")))
+            arrived.setdefault(told, (at, alert["labels"].get(SEVERITY, "")))
             ended.pop(told, None)
         else:
             ended.setdefault(told, at)
@@ -95,5 +92,5 @@ def _alerts(notifications: Iterable[Notification]) -> Iterator[tuple[float, Told
     for each in notifications:
         for alert in each.alerts:
             labels = alert["labels"]
-            told = Told(each.receiver, labels.get(_NAME, ""), labels.get("owner", ""), labels.get("tool", ""))
+            told = Told(each.receiver, labels.get(ALERTNAME, ""), labels.get(OWNER, ""), labels.get(TOOL, ""))
             yield each.at, told, alert

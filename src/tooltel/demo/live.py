@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from tooltel.artifacts.defaults import PAGE
 from tooltel.artifacts.options import RenderOptions
-from tooltel.demo.delivery import FIRING, RESOLVED, Delivery, deliveries, find_told
+from tooltel.artifacts.routes.config import FIRING, RESOLVED
+from tooltel.demo.delivery import Delivery, deliveries, find_told
 from tooltel.demo.judgment import BURN, judge
 from tooltel.demo.readback import Scrape
 

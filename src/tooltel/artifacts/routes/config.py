@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tooltel.catalog import Catalog, Owner
 
 ALERTNAME, _, SEVERITY, OWNER, TOOL, PROFILE = ALERTS.labels
+FIRING, RESOLVED = "firing", "resolved"  # what a notification says of each alert
 
 Node = dict[str, Any]
 

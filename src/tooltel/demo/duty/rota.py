@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from tooltel.artifacts.routes.config import ALERTNAME, OWNER, SEVERITY
+from tooltel.artifacts.routes.config import ALERTNAME, OWNER, RESOLVED, SEVERITY
 from tooltel.text import clean
 
 MOST_NOTICES: Final = 500  # kept; the oldest word is forgotten first
@@ -18,8 +18,6 @@ MOST_ALERTS: Final = 200  # of one notification that are looked at: Alertmanager
 LINE: Final = 200  # characters of a name
 PARAGRAPH: Final = 1000  # characters of a description
 URL: Final = 2000  # characters of an address; a longer one is none
-
-FIRING, RESOLVED = "firing", "resolved"
 
 # Shown in places of their own, or by everything around them.
 _ELSEWHERE: Final = frozenset({ALERTNAME, OWNER, SEVERITY})

@@ -67,7 +67,7 @@ class PagerPage:
 
     def webhook(self, receiver: str) -> str:
         """The address to which an Alertmanager sends what *receiver* is to be told."""
-        return f"{self.url.removesuffix('/')}{NOTIFY}{quote(receiver, safe='')}"
+        return f"{self._server.url}{NOTIFY}{quote(receiver, safe='')}"
 
 
 class _Server(Listener):

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from tooltel.demo.stack.pager import RESOLVED, Notification
+from tooltel.artifacts.routes.config import RESOLVED
 from tooltel.demo.stack.stack import WATCHDOG, is_page
 
 if TYPE_CHECKING:
+    from tooltel.demo.stack.pager import Notification
     from tooltel.demo.stack.stack import Stack
     from tooltel.runtime import Tooltel
 

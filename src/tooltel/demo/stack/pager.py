@@ -16,8 +16,6 @@ from tooltel.listening import Listener
 Found = TypeVar("Found")
 
 LARGEST: Final = 8 * 2**20  # bytes of a notification
-FIRING: Final = "firing"
-RESOLVED: Final = "resolved"
 
 
 @dataclass(frozen=True, slots=True)

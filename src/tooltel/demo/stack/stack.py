@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from tooltel import signals
 from tooltel.artifacts import RenderOptions
+from tooltel.artifacts.routes.config import FIRING, SEVERITY
 from tooltel.demo.stack.binaries import HOW_TO_GET, Binaries, find_binaries
 from tooltel.demo.stack.children import PORT_TAKEN, Child, ServerError
 from tooltel.demo.stack.files import Files, Ports, build_files, write_files
-from tooltel.demo.stack.pager import FIRING, Notification, Pager
+from tooltel.demo.stack.pager import Notification, Pager
 from tooltel.promql import Scope
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Stack:
 
 def is_page(notification: Notification) -> bool:
     """Whether one of its alerts is a page that fires."""
-    return any(alert["status"] == FIRING and alert["labels"].get("severity") == PAGE for alert in notification.alerts)
+    return any(alert["status"] == FIRING and alert["labels"].get(SEVERITY) == PAGE for alert in notification.alerts)
 
 
 def _servers(binaries: Binaries, folder: Path, ports: Ports) -> tuple[Child, Child]:
