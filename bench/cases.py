@@ -10,10 +10,10 @@ from typing import Any, Final
 import structlog
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
 from prometheus_client import CollectorRegistry
 
+from bench.exporting import to_nowhere
 from bench.floor import (
     ATTRIBUTES,
     NAME,
@@ -32,14 +32,6 @@ from tooltel.signals import LOGGER, SCOPE, Risk
 SYNC: Final = "sync"
 ASYNC: Final = "async"
 CONDITIONS: Final = ("sampled", "unsampled", "no_sdk")
-
-
-class NoExport(SpanExporter):
-    """Takes spans and does nothing with them."""
-
-    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
-        """Report success."""
-        return SpanExportResult.SUCCESS
 
 
 # --- the tool: it does next to nothing, so that what surrounds it is what is seen ---
@@ -98,7 +90,7 @@ class Cases:
 
     def _provider(self, sampler: Sampler) -> TracerProvider:
         provider = TracerProvider(sampler=sampler, shutdown_on_exit=False)
-        provider.add_span_processor(BatchSpanProcessor(NoExport()))
+        provider.add_span_processor(to_nowhere())
         self._stack.callback(provider.shutdown)
         return provider
 

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import AsyncGenerator, Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
@@ -33,26 +33,11 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from prometheus_client import CollectorRegistry
 from pydantic import PrivateAttr
 
+from bench.integrations.desk import CALLS, NAMES, sampling, telemetry
 from bench.integrations.pairs import Added, Marked, compare, compare_calls
-from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
-from tooltel.errors import Level
 from tooltel.integrations.adk import TooltelPlugin
-
-CALLS: Final = 20  # of one turn; each is a step of its own, as models mostly make them
-NAMES: Final = [f"order_lookup_{number}" for number in range(10)]
-
-
-class NoExport(SpanExporter):
-    """Takes spans and does nothing with them."""
-
-    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
-        """Report success."""
-        return SpanExportResult.SUCCESS
 
 
 class Model(BaseLlm):
@@ -132,13 +117,7 @@ def measure(rounds: int, *, above_nothing: bool = False, whole: bool = False) ->
     *whole* runs are told as what they take for each of their calls.
     """
     other = [Nothing()] if above_nothing else []
-    catalog = Catalog(
-        tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
-        profiles=[Profile("support", "orders")],
-        house=HouseRules(levels={"description": Level.OFF}),
-        open=True,
-    )
-    with Tooltel(catalog, registry=CollectorRegistry()) as tel:
+    with telemetry() as tel:
         plugin = TooltelPlugin(tel, profile="support")
         without, with_it = conversation(*other), conversation(plugin)
         if whole:
@@ -154,9 +133,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in ("google_adk", "opentelemetry"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(NoExport()))
-    trace.set_tracer_provider(provider)
+    trace.set_tracer_provider(sampling())
     for whole in (False, True):
         for above_nothing in (False, True):
             above = "a plug-in that does nothing" if above_nothing else "no plug-in"

@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
@@ -38,27 +38,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from prometheus_client import CollectorRegistry
 from pydantic import PrivateAttr
 
+from bench.integrations.desk import CALLS, NAMES, sampling, telemetry
 from bench.integrations.pairs import Added, Marked, added, compare, compare_calls
-from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
-from tooltel.errors import Level
 from tooltel.integrations.langchain import TooltelMiddleware
 from tooltel.integrations.langgraph import TooltelToolCalls
-
-CALLS: Final = 20  # of one turn; each is a step of its own, as models mostly make them
-NAMES: Final = [f"order_lookup_{number}" for number in range(10)]
-
-
-class NoExport(SpanExporter):
-    """Takes spans and does nothing with them."""
-
-    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
-        """Report success."""
-        return SpanExportResult.SUCCESS
 
 
 class Model(BaseChatModel):
@@ -158,22 +143,9 @@ def conversation(*middleware: Any, asynchronous: bool) -> Marked:
     return Marked(run, model.marks)
 
 
-def telemetry() -> Tooltel:
-    """A Tooltel that samples every span and logs nothing that went well."""
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(NoExport()))
-    catalog = Catalog(
-        tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
-        profiles=[Profile("support", "orders")],
-        house=HouseRules(levels={"description": Level.OFF}),
-        open=True,
-    )
-    return Tooltel(catalog, registry=CollectorRegistry(), tracer_provider=provider)
-
-
 def measure_call(rounds: int, *, asynchronous: bool = False, by_wrapper: bool = False) -> Added:
     """Time one call with the hook (or, *by_wrapper*, with `tel.tool` alone) against one without, in turns."""
-    with telemetry() as tel:
+    with telemetry(sampling()) as tel:
         (tool,) = (each for each in tools() if each.name == NAMES[0])
         (wrapped,) = (each for each in tools() if each.name == NAMES[0])
         wrapped.func, wrapped.coroutine = (tel.tool(fn, name=NAMES[0]) for fn in (wrapped.func, wrapped.coroutine))
@@ -224,7 +196,7 @@ def measure_turn(rounds: int, *, asynchronous: bool = True, above_nothing: bool 
     *whole* runs are told as what they take for each of their calls.
     """
     other = [Nothing()] if above_nothing else []
-    with telemetry() as tel:
+    with telemetry(sampling()) as tel:
         without = conversation(*other, asynchronous=asynchronous)
         with_it = conversation(TooltelMiddleware(tel, profile="support"), asynchronous=asynchronous)
         if whole:

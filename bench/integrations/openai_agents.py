@@ -17,32 +17,17 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
 
 from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_trace_processors
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from prometheus_client import CollectorRegistry
 
+from bench.integrations.desk import CALLS, NAMES, sampling, telemetry
 from bench.integrations.pairs import Added, compare
-from tooltel import Catalog, HouseRules, Profile, Tool, Tooltel
-from tooltel.errors import Level
 from tooltel.integrations.openai_agents import TooltelAgents
-
-CALLS: Final = 20  # of one turn; each is a step of its own, as models mostly make them
-NAMES: Final = [f"order_lookup_{number}" for number in range(10)]
-
-
-class NoExport(SpanExporter):
-    """Takes spans and does nothing with them."""
-
-    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002 - the interface's
-        """Report success."""
-        return SpanExportResult.SUCCESS
 
 
 class Scripted(Model):
@@ -103,15 +88,7 @@ def conversation(run: Callable[..., Awaitable[Any]]) -> Callable[[], Awaitable[i
 def measure(rounds: int, *, spans: bool = True) -> Added:
     """Time both, in turns, with a span for each call or without."""
     set_trace_processors([])
-    catalog = Catalog(
-        tools=[Tool(name, "orders", profiles=("support",)) for name in NAMES],
-        profiles=[Profile("support", "orders")],
-        house=HouseRules(levels={"description": Level.OFF}),
-        open=True,
-    )
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(NoExport()))
-    with Tooltel(catalog, registry=CollectorRegistry(), tracer_provider=provider if spans else None) as tel:
+    with telemetry(sampling() if spans else None) as tel:
         watched = TooltelAgents(tel, profile="support").run
         return asyncio.run(compare(conversation(Runner.run), conversation(watched), rounds=rounds))
 
