@@ -66,6 +66,12 @@ def read_arguments(arguments: object) -> tuple[Any, tuple[Fault, ...]]:
         return None, (Fault("", f"is no JSON: {clean(error)}", "a JSON object"),)
 
 
+def read_object(arguments: str) -> Mapping[str, Any] | None:
+    """The arguments in JSON text; None where it holds no object."""
+    data, _ = read_arguments(arguments)
+    return data if isinstance(data, dict) else None
+
+
 def find_faults(arguments: Any, schema: Mapping[str, Any] | None) -> tuple[Fault, ...]:
     """
     The places where raw *arguments* do not match *schema*; empty without a schema.

@@ -25,7 +25,7 @@ from tooltel.errors import CatalogError, MissingExtraError, NotConfiguredError, 
 from tooltel.exposition import CatalogCollector, Exposition, View, asgi_app, default_registry, wsgi_app
 from tooltel.observed import Observed
 from tooltel.outcome import Origin, Outcome, Rejection
-from tooltel.recorders.prometheus import Instruments, is_multiprocess, make_recorder
+from tooltel.recorders.prometheus import TOOLS_WITH_FIELDS, Instruments, is_multiprocess, make_recorder
 from tooltel.recorders.spans import Spans
 from tooltel.recording import FanOut, Guard
 from tooltel.redact import Payloads, redact
@@ -93,6 +93,7 @@ class Tooltel:
         self._lock = threading.RLock()
         self._bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
         self._inline: dict[str, Tool] = {}
+        self._shown: dict[str, object] = {}  # the schema last noted, by the name that the model was shown
         self._strangers: dict[str, Binding] = {}  # by name, old ones too; each holds until its tool is replaced
         loaded, problems = read_catalog(catalog, declarations)
         self._say_problems(admit(problems, on_problem, source=loaded.source if loaded else str(catalog)))
@@ -180,6 +181,7 @@ class Tooltel:
         self._source = source
         self._catalog = new.relaxed() if self._on_problem == "warn" else new
         self._loaded_at = time.time()
+        self._shown = {}  # a name may now be another tool's
         for binding in tuple(self._bindings):
             binding.bind(new.tools[binding.tool.name])
             self._metrics.bear_tool(binding.tool)
@@ -312,7 +314,7 @@ class Tooltel:
     def observe(
         self,
         name: str,
-        arguments: Mapping[str, Any] | None = None,
+        arguments: Mapping[str, Any] | str | None = None,
         *,
         call_id: str | None = None,
         span: Span | None = None,
@@ -321,22 +323,34 @@ class Tooltel:
         """
         Record a call that a framework runs, from now until one of the verbs of what is returned: for plug-ins.
 
+        *arguments* may be the model's own JSON text, which is read only where something is to be known of it.
         With the framework's own *span* that span is tagged; without one, a span is made. A wrapper around the tool
         itself tells this call what it saw, instead of counting a second one. *session* is the framework's
         conversation, where no block could set one; the call and what it calls are of that session.
         """
         call = Observed(call_id=None if call_id is None else clean(call_id), span=span, session=session)
-        call.begin(self._stranger(name), (), arguments)
+        binding = self._stranger(name)
+        if isinstance(arguments, str):
+            is_wanted = binding.counts_repeats or self.services.payloads is not None
+            arguments = boundary.read_object(arguments) if is_wanted else None
+        call.begin(binding, (), arguments)
         return call
 
-    def raw_arguments(self, name: str, arguments: Mapping[str, Any], schema: object) -> None:  # noqa: ARG002 - the seam
+    def raw_arguments(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str,  # noqa: ARG002 - the seam
+        schema: object,
+    ) -> None:
         """
         Take note of *arguments* as the model wrote them, before a framework coerces or drops any: for plug-ins.
 
-        *schema* is the JSON Schema that the model was shown for tool *name*. Its properties become the names by which
-        a rejection may be told. Never raises.
+        They are data, or JSON text. *schema* is the JSON Schema that the model was shown for tool *name*. Its
+        properties become the names by which a rejection may be told. Never raises.
         """
         try:
+            if self._shown.get(name) is schema:  # as at nearly every call
+                return
             # dict first: an abstract class asks longer, and this is asked at every call of a framework's.
             properties = schema.get("properties") if isinstance(schema, (dict, Mapping)) else None
             if isinstance(properties, (dict, Mapping)) and not self.settings.disabled:
@@ -345,6 +359,8 @@ class Tooltel:
                 if not properties.keys() <= self._metrics.fields.get(tool, _NONE):  # nearly always known already
                     names = frozenset(field for field in properties if isinstance(field, str))
                     self._metrics.know_fields(tool, names)
+            if len(self._shown) < TOOLS_WITH_FIELDS:
+                self._shown[name] = schema
         except Exception as error:  # noqa: BLE001 - called inside the host's tool loop, with a foreign schema
             self.guard.contain(Component.DECLARATIONS, error)
 

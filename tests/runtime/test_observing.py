@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from opentelemetry.trace import INVALID_SPAN, get_current_span
+from prometheus_client import CollectorRegistry
 
+from tooltel import Catalog, HouseRules, Tool, Tooltel, signals
 from tooltel.call import current_call, current_session
+from tooltel.errors import Level
+from tooltel.outcome import Fault
+from tooltel.redact import REDACTED
+from tooltel.settings import Settings
 from tooltel.signals import RejectionKind, Status
+from tooltel.testing import capture
 
 if TYPE_CHECKING:
-    from tooltel import Tooltel
     from tooltel.call import Session
     from tooltel.testing import Captured
 
@@ -104,8 +111,6 @@ def test_a_wrapper_inside_outweighs_all_but_what_only_the_framework_can_know(
 
 
 def test_the_schema_of_raw_arguments_names_the_fields_that_a_rejection_may_tell(tel: Tooltel, seen: Captured) -> None:
-    from tooltel.outcome import Fault
-
     tel.raw_arguments("kb_search", {"text": 1}, {"type": "object", "properties": {"text": {}, 3: {}}})
     tel.observe("kb_search", {}).reject([Fault("text", "no text"), Fault("made_up", "unknown")])
     fields = {"tool": "kb_search", "kind": RejectionKind.STRUCTURAL.value}
@@ -143,3 +148,51 @@ def test_an_error_that_nobody_names_is_an_error_all_the_same(tel: Tooltel, seen:
     tel.observe("kb_search", {}).conclude(Status.ERROR)
     assert seen.outcomes[0].error_type == "other"
     assert not seen.spans[0].status.is_ok
+
+
+def test_arguments_that_are_the_models_text_are_read_where_repeats_are_counted(tel: Tooltel, seen: Captured) -> None:
+    @tel.tool(owner="payments", risk="irreversible")
+    def order_refund(order_id: str) -> None:
+        """Pay an order back, once and for all."""
+
+    texts = ('{"order_id": "o-1", "why": "late"}', '{"why": "late", "order_id": "o-1"}', '{"order_id": "o-2"}')
+    for text in texts:
+        tel.observe("order_refund", text, session=a_session(tel, "s-1")).finish(None)
+    assert [outcome.repeated is not None for outcome in seen.outcomes] == [False, True, False]
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[1]", "null", "[" * 100_000, '{"n": ' + "9" * 5_000 + "}", "\ud800"])
+def test_text_that_holds_no_arguments_is_a_call_all_the_same(tel: Tooltel, seen: Captured, text: str) -> None:
+    @tel.tool(owner="payments", risk="irreversible")
+    def order_refund(order_id: str) -> None:
+        """Pay an order back, once and for all."""
+
+    for _ in range(2):
+        tel.observe("order_refund", text, session=a_session(tel, "s-1")).finish(None)
+    assert [(outcome.status, outcome.repeated) for outcome in seen.outcomes] == [(Status.OK, None)] * 2
+
+
+def test_payloads_of_the_models_own_text_are_kept_as_data_and_redacted() -> None:
+    tel = Tooltel(registry=CollectorRegistry(), settings=Settings(capture_payloads=True))
+    with capture(tel) as seen:
+        tel.observe("card_pay", '{"card_number": "4111", "amount": 5}').finish(None)
+    kept = json.loads(str((seen.spans[0].attributes or {})[signals.CALL_ARGUMENTS]))
+    assert kept == {"card_number": REDACTED, "amount": 5}
+
+
+def test_a_schema_that_changes_names_further_fields(tel: Tooltel, seen: Captured) -> None:
+    for field in ("text", "limit"):
+        for _ in range(2):
+            tel.raw_arguments("kb_search", '{"text": 1}', {"properties": {field: {}}})
+    tel.observe("kb_search").reject([Fault("text", "no text"), Fault("limit", "too many")])
+    assert [seen.increase("tooltel_rejected_fields_total", field=name) for name in ("text", "limit")] == [1, 1]
+
+
+def test_a_name_that_became_another_tools_is_noted_for_that_one(tel: Tooltel, seen: Captured) -> None:
+    schema: dict[str, object] = {"properties": {"text": {}}}
+    tel.raw_arguments("kb_find", {}, schema)
+    tool = Tool("kb_search", "kb", risk="read", aliases=("kb_find",))
+    tel.reload(Catalog(tools=[tool], house=HouseRules(levels={"description": Level.OFF}), open=True))
+    tel.raw_arguments("kb_find", {}, schema)
+    tel.observe("kb_find").reject([Fault("text", "no text")])
+    assert seen.increase("tooltel_rejected_fields_total", tool="kb_search", field="text") == 1

@@ -366,3 +366,21 @@ def test_a_graph_inside_a_tool_that_hands_over_is_no_error(asynchronous: bool) -
         with suppress(ParentCommand):  # nobody is there to take over
             agent.ask([ask("call_taxi")], "Done.")
         assert counts(seen) == {"call call_taxi ok": 1}
+
+
+def test_a_subclass_that_has_a_say_in_calls_is_asked(asynchronous: bool) -> None:
+    said: list[str] = []
+
+    class Sayer(TooltelMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            said.append(request.tool_call["name"])
+            return super().wrap_tool_call(request, handler)
+
+        def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            said.append(request.tool_call["name"])
+            return super().awrap_tool_call(request, handler)
+
+    with telemetry() as tel, capture(tel) as seen:
+        Agent(Sayer(tel, profile="desk"), asynchronous=asynchronous).ask([ask("call_taxi")], "Done.")
+    assert said == ["call_taxi"]
+    assert [outcome.tool.name for outcome in seen.outcomes if outcome.tool] == ["call_taxi"]

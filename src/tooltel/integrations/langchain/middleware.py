@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import ToolException
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from tooltel.integrations.langgraph.tool_calls import Result
     from tooltel.runtime import Tooltel
+
+_HOOKS: Final = ("wrap_tool_call", "awrap_tool_call", "wrap_model_call", "awrap_model_call")
 
 
 class TooltelMiddleware(AgentMiddleware):
@@ -50,6 +54,8 @@ class TooltelMiddleware(AgentMiddleware):
             tel, profile=profile, agent=agent, redirect_aliases=redirect_aliases, domain_errors=domain_errors
         )
         self._model_calls = ModelCalls(self._tool_calls)
+        for hook in _HOOKS:
+            setattr(self, hook, _signed(getattr(self, hook)))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
         """Let *handler* make the call, and record it."""
@@ -93,3 +99,10 @@ class TooltelMiddleware(AgentMiddleware):
         if call is not None:
             call.ended(response)
         return response
+
+
+def _signed(method: Callable[..., Any]) -> Callable[..., Any]:
+    """*method*, which says what it takes: langchain's tracing asks at every call, and a bound method takes longest."""
+    signed = functools.partial(method)
+    signed.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    return signed

@@ -17,7 +17,6 @@ from agents.tool import FunctionTool, _FailureHandlingFunctionToolInvoker
 from opentelemetry import trace
 
 from tooltel import signals
-from tooltel.boundary import read_arguments
 from tooltel.integrations.hooks import contained
 from tooltel.integrations.openai_agents.endings import conclude, conclude_error
 from tooltel.signals import ERROR_TIMEOUT, Status
@@ -55,8 +54,17 @@ class Calls:
         invoke.__annotations__ = dict(getattr(inner, "__annotations__", {}))
         return invoke
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether the SDK ends a call that takes too long."""
+        return self._tool.timeout_seconds is not None
+
     async def run(self, invoke: Invoke, asked_at: float, ctx: Any, arguments: str) -> Any:
-        """Invoke the tool, which the SDK asked for at *asked_at*; what comes of it is given or raised on."""
+        """
+        Invoke the tool; what comes of it is given or raised on.
+
+        The SDK asked for it at *asked_at*, which only matters where there is a limit.
+        """
         call = self._begin(ctx, arguments)
         try:
             result = await invoke(ctx, arguments)
@@ -79,12 +87,9 @@ class Calls:
             return None
         name, call_id = self._tool.name, getattr(ctx, "tool_call_id", None)
         self.agents.turns.came(call_id)
-        data, _ = read_arguments(arguments)
-        given = data if isinstance(data, dict) else None
-        if given is not None:
-            self.tel.raw_arguments(name, given, self._tool.params_json_schema)
+        self.tel.raw_arguments(name, arguments, self._tool.params_json_schema)
         session = self.agents.session(self._agent, ctx)
-        return self.tel.observe(name, given, call_id=call_id, span=_span_of(name), session=session)
+        return self.tel.observe(name, arguments, call_id=call_id, span=_span_of(name), session=session)
 
     @contained
     def _fail(self, call: Observed | None, arguments: str, asked_at: float, error: BaseException) -> None:
@@ -115,6 +120,7 @@ class _Invoker(_FailureHandlingFunctionToolInvoker):  # type: ignore[misc, unuse
         """The invoker *inner*, watched and bound to *tool*."""
         made = cls.__new__(cls)
         made.__dict__.update(vars(inner), _function_tool=tool, tooltel=calls)
+        made.__dict__["_without_limit"] = made.since(0.0)
         return made  # without annotations in the class body, which the SDK would try to read at each call
 
     def __agents_bind_function_tool__(self, function_tool: FunctionTool) -> _Invoker:
@@ -122,10 +128,14 @@ class _Invoker(_FailureHandlingFunctionToolInvoker):  # type: ignore[misc, unuse
 
     # No coroutine function: it is called before a time limit begins to run, and a coroutine starts after that.
     def __call__(self, ctx: Any, input: str) -> Awaitable[Any]:  # noqa: A002 - the SDK's word
-        watched = functools.partial(self.tooltel.run, self._invoke_tool_impl, time.monotonic())
-        inner = _FailureHandlingFunctionToolInvoker(watched, self._on_handled_error, function_tool=self._function_tool)
-        given: Awaitable[Any] = inner(ctx, input)
+        invoke = self.since(time.monotonic()) if self.tooltel.has_limit else self._without_limit
+        given: Awaitable[Any] = invoke(ctx, input)
         return given
+
+    def since(self, asked_at: float) -> Any:
+        """An invoker of the SDK's for one call that was asked for then."""
+        run = functools.partial(self.tooltel.run, self._invoke_tool_impl, asked_at)
+        return _FailureHandlingFunctionToolInvoker(run, self._on_handled_error, function_tool=self._function_tool)
 
 
 def _span_of(name: str) -> trace.Span | None:
