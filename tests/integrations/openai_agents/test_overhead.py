@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import inspect
+from typing import get_type_hints
 
-from bench.integrations.openai_agents import measure
+import pytest
+from agents import Agent, FunctionTool
+from agents.tool_context import ToolContext
+
+from bench.integrations.desk import telemetry
+from bench.integrations.openai_agents import measure, tools
+from tooltel.integrations.openai_agents import TooltelAgents
 
 
 @pytest.mark.slow
@@ -13,3 +20,13 @@ def test_watching_adds_little_to_what_a_call_costs_anyway() -> None:
     assert added.without > 0
     # On a busy machine: a share, and a generous one, of what the SDK itself takes for the call (0.10 takes little).
     assert added.low < added.without / 2
+
+
+def test_what_a_watched_tool_takes_is_told_at_once_as_the_sdk_asks_for_it_at_every_call() -> None:
+    with telemetry() as tel:
+        (tool, *_) = TooltelAgents(tel).watch(Agent(name="desk", tools=tools())).tools
+    assert isinstance(tool, FunctionTool)
+    asked = inspect.signature(tool.on_invoke_tool)
+    assert asked is inspect.signature(tool.on_invoke_tool)
+    assert [each.annotation for each in asked.parameters.values()] == [ToolContext, inspect.Parameter.empty]
+    assert get_type_hints(tool.on_invoke_tool, include_extras=True) == {}

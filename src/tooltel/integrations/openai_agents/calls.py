@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.tool import FunctionTool, _FailureHandlingFunctionToolInvoker
+from agents.tool_context import ToolContext
 from opentelemetry import trace
 
 from tooltel import signals
@@ -29,6 +31,12 @@ Invoke = Callable[[Any, str], Awaitable[Any]]
 
 _ALLOW: Final = "allow"  # a guardrail's verdict that lets the call happen
 _TICK: Final = 0.001  # s: the loop's timers may fire this much early
+_SIGNATURE: Final = inspect.Signature(
+    [
+        inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=ToolContext),
+        inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+    ]
+)
 
 
 class Calls:
@@ -120,8 +128,10 @@ class _Invoker(_FailureHandlingFunctionToolInvoker):  # type: ignore[misc, unuse
         """The invoker *inner*, watched and bound to *tool*."""
         made = cls.__new__(cls)
         made.__dict__.update(vars(inner), _function_tool=tool, tooltel=calls)
+        # The SDK asks at each call which kind of context is wanted. It takes long to find that out of a class.
+        made.__dict__.update(__signature__=_SIGNATURE, __annotations__={})
         made.__dict__["_without_limit"] = made.since(0.0)
-        return made  # without annotations in the class body, which the SDK would try to read at each call
+        return made
 
     def __agents_bind_function_tool__(self, function_tool: FunctionTool) -> _Invoker:
         return self if self._function_tool is function_tool else self.over(self, self.tooltel, function_tool)
