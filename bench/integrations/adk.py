@@ -20,7 +20,7 @@ import warnings
 from collections.abc import AsyncGenerator, Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
@@ -35,9 +35,12 @@ from google.genai import types
 from opentelemetry import trace
 from pydantic import PrivateAttr
 
-from bench.integrations.desk import CALLS, NAMES, sampling, telemetry
+from bench.integrations.desk import CALLS, NAMES, by_hand, not_at_all, sampling, telemetry
 from bench.integrations.pairs import Added, Marked, compare, compare_calls
 from tooltel.integrations.adk import TooltelPlugin
+
+if TYPE_CHECKING:
+    from bench.integrations.desk import Recorded
 
 
 class Model(BaseLlm):
@@ -60,7 +63,7 @@ class Model(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=[part]))
 
 
-def tools() -> list[Callable[..., Any]]:
+def tools(recorded: Recorded = not_at_all) -> list[Callable[..., Any]]:
     """Ten tools that do next to nothing, so that what surrounds them is what is seen."""
     made = []
     for name in NAMES:
@@ -70,14 +73,14 @@ def tools() -> list[Callable[..., Any]]:
             return {"order_id": order_id, "region": region}
 
         order_lookup.__name__ = name
-        made.append(order_lookup)
+        made.append(recorded(order_lookup))
     return made
 
 
-def conversation(*plugins: Any) -> Marked:
+def conversation(*plugins: Any, recorded: Recorded = not_at_all) -> Marked:
     """A run of one turn in a session of its own."""
     model = Model()
-    agent = LlmAgent(name="desk", model=model, tools=list(tools()))
+    agent = LlmAgent(name="desk", model=model, tools=list(tools(recorded)))
     runner = InMemoryRunner(app=App(name="bench", root_agent=agent, plugins=list(plugins)))
     sessions = itertools.count()
 
@@ -125,6 +128,11 @@ def measure(rounds: int, *, above_nothing: bool = False, whole: bool = False) ->
         return asyncio.run(compare_calls(without, with_it, rounds=rounds))
 
 
+def measure_by_hand(rounds: int) -> Added:
+    """Time the calls of tools that record themselves against those of tools that do not."""
+    return asyncio.run(compare_calls(conversation(), conversation(recorded=by_hand()), rounds=rounds))
+
+
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -141,6 +149,8 @@ def main() -> None:
             print(f"{what}:")
             found = measure(options.rounds, above_nothing=above_nothing, whole=whole)
             found.print("google-adk", version("google-adk"), what=what)
+    print("each tool recorded by hand instead:")
+    measure_by_hand(options.rounds).print("google-adk", version("google-adk"), what="by hand")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
@@ -40,10 +40,13 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import PrivateAttr
 
-from bench.integrations.desk import CALLS, NAMES, sampling, telemetry
+from bench.integrations.desk import CALLS, NAMES, by_hand, not_at_all, sampling, telemetry
 from bench.integrations.pairs import Added, Marked, added, compare, compare_calls
 from tooltel.integrations.langchain import TooltelMiddleware
 from tooltel.integrations.langgraph import TooltelToolCalls
+
+if TYPE_CHECKING:
+    from bench.integrations.desk import Recorded
 
 
 class Model(BaseChatModel):
@@ -108,7 +111,7 @@ class Nothing(AgentMiddleware[Any, Any]):
         return handler(request)
 
 
-def tools() -> list[BaseTool]:
+def tools(recorded: Recorded = not_at_all) -> list[BaseTool]:
     """Ten tools that do next to nothing, so that what surrounds them is what is seen."""
 
     def order_lookup(order_id: int, region: str) -> dict[str, Any]:
@@ -119,7 +122,9 @@ def tools() -> list[BaseTool]:
         """Look one order up by its number, with its lines and its state."""
         return {"order_id": order_id, "region": region}
 
-    return [StructuredTool.from_function(order_lookup, coroutine=later, name=name) for name in NAMES]
+    return [
+        StructuredTool.from_function(recorded(order_lookup), coroutine=recorded(later), name=name) for name in NAMES
+    ]
 
 
 def clock_of(*, asynchronous: bool) -> Callable[[], int]:
@@ -127,10 +132,10 @@ def clock_of(*, asynchronous: bool) -> Callable[[], int]:
     return time.thread_time_ns if asynchronous else time.process_time_ns
 
 
-def conversation(*middleware: Any, asynchronous: bool) -> Marked:
+def conversation(*middleware: Any, asynchronous: bool, recorded: Recorded = not_at_all) -> Marked:
     """A run of one turn in a thread of its own."""
     model = Model().measured_by(clock_of(asynchronous=asynchronous))
-    agent = create_agent(model, tools(), middleware=middleware, name="support_agent")
+    agent = create_agent(model, tools(recorded), middleware=middleware, name="support_agent")
     turns = iter(range(10**9))
 
     async def run() -> int:
@@ -205,6 +210,13 @@ def measure_turn(rounds: int, *, asynchronous: bool = True, above_nothing: bool 
         return asyncio.run(compare_calls(without, with_it, rounds=rounds))
 
 
+def measure_by_hand(rounds: int, *, asynchronous: bool) -> Added:
+    """Time the calls of tools that record themselves against those of tools that do not."""
+    without = conversation(asynchronous=asynchronous)
+    with_it = conversation(asynchronous=asynchronous, recorded=by_hand())
+    return asyncio.run(compare_calls(without, with_it, rounds=rounds))
+
+
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -225,6 +237,9 @@ def main() -> None:
             print(f"{what}:")
             found = measure_turn(options.rounds, asynchronous=asynchronous, above_nothing=above_nothing, whole=whole)
             found.print("langchain", version("langchain"), what=what)
+        what = f"{kind}, each tool recorded by hand instead"
+        print(f"{what}:")
+        measure_by_hand(options.rounds, asynchronous=asynchronous).print("langchain", version("langchain"), what=what)
 
 
 if __name__ == "__main__":

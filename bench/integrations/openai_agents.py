@@ -4,7 +4,8 @@ What watching adds to a tool call of an openai-agents agent.
 Run it: `.matrix/openai-agents-newest/bin/python bench/integrations/openai_agents.py`. An agent with ten tools is asked
 for a turn of twenty calls, one after the other, with the SDK's own tracing going nowhere. What is measured is all that
 the plug-in does: the copies of the agent, the requests to the model, and the calls. As the SDK makes no spans of
-OpenTelemetry's, each call gets one of tooltel's, to an exporter that does nothing; then again without a provider.
+OpenTelemetry's, each call gets one of tooltel's, to an exporter that does nothing; then again without a provider. The
+SDK finds out at each call what a tool takes; a watched one tells it at once, which takes off some of what is added.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
@@ -25,9 +26,12 @@ if __package__ in (None, ""):  # run as a script, which makes its own folder imp
 from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_trace_processors
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from bench.integrations.desk import CALLS, NAMES, sampling, telemetry
+from bench.integrations.desk import CALLS, NAMES, by_hand, not_at_all, sampling, telemetry
 from bench.integrations.pairs import Added, compare
 from tooltel.integrations.openai_agents import TooltelAgents
+
+if TYPE_CHECKING:
+    from bench.integrations.desk import Recorded
 
 
 class Scripted(Model):
@@ -60,7 +64,7 @@ class Scripted(Model):
         raise NotImplementedError
 
 
-def tools() -> list[Any]:
+def tools(recorded: Recorded = not_at_all) -> list[Any]:
     """Ten tools that do next to nothing, so that what surrounds them is what is seen."""
     made = []
     for name in NAMES:
@@ -69,13 +73,13 @@ def tools() -> list[Any]:
             """Look one order up by its number, with its lines and its state."""
             return {"order_id": order_id, "region": region}
 
-        made.append(function_tool(order_lookup, name_override=name))
+        made.append(function_tool(recorded(order_lookup), name_override=name))
     return made
 
 
-def conversation(run: Callable[..., Awaitable[Any]]) -> Callable[[], Awaitable[int]]:
+def conversation(run: Callable[..., Awaitable[Any]], recorded: Recorded = not_at_all) -> Callable[[], Awaitable[int]]:
     """A run of one turn."""
-    agent = Agent(name="desk", model=Scripted(), tools=tools())
+    agent = Agent(name="desk", model=Scripted(), tools=tools(recorded))
 
     async def turn() -> int:
         result = await run(agent, "Please.", max_turns=CALLS + 1)
@@ -93,6 +97,12 @@ def measure(rounds: int, *, spans: bool = True) -> Added:
         return asyncio.run(compare(conversation(Runner.run), conversation(watched), rounds=rounds))
 
 
+def measure_by_hand(rounds: int) -> Added:
+    """Time a turn whose tools record themselves against one whose tools do not."""
+    set_trace_processors([])
+    return asyncio.run(compare(conversation(Runner.run), conversation(Runner.run, by_hand()), rounds=rounds))
+
+
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -102,7 +112,9 @@ def main() -> None:
     for spans in (True, False):
         kind = "with a span for each call" if spans else "without spans"
         print(f"{kind}:")
-        measure(options.rounds, spans=spans).print("openai-agents", version("openai-agents"), spans=kind)
+        measure(options.rounds, spans=spans).print("openai-agents", version("openai-agents"), what=kind)
+    print("each tool recorded by hand instead:")
+    measure_by_hand(options.rounds).print("openai-agents", version("openai-agents"), what="by hand")
 
 
 if __name__ == "__main__":
