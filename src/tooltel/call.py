@@ -30,7 +30,7 @@ from tooltel.repeats import Repeats, fingerprint
 from tooltel.signals import PROFILE, Component, Status
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from types import MappingProxyType, TracebackType
 
     from opentelemetry.context import Context
     from opentelemetry.trace import Span
@@ -79,7 +79,7 @@ class Session:
         self.within = within
         self.profile_key = profile_key
         self.parent = within.tool.name if within is not None else None
-        self.spans: dict[str, tuple[Tool, str, Mapping[str, str]]] = {}
+        self.spans: dict[str, tuple[Tool, str, MappingProxyType[str, str]]] = {}
         self.offered: tuple[str, ...] | None = None
 
 

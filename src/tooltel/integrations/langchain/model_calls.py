@@ -15,7 +15,6 @@ from langgraph.config import get_config
 from tooltel.integrations.hooks import contained
 from tooltel.integrations.langchain.sent import ModelWitness, Sent
 from tooltel.integrations.langchain_core.endings import is_disapproved
-from tooltel.integrations.langchain_core.origins import run_of
 from tooltel.integrations.langchain_core.witness import witnesses
 from tooltel.outcome import Fault
 from tooltel.signals import POLICY_CONFIRMATION, POLICY_MIDDLEWARE
@@ -81,8 +80,9 @@ class ModelCall:
         """Record what was sent, and the calls in the answer that no tool node will be asked for."""
         self._unwatch()
         messages: Sequence[Any] = getattr(response, "result", None) or [response]
-        run = run_of(self._config, messages)
-        session = self._calls.origins.session(run)
+        origins = self._calls.origins
+        run = origins.run(self._config, messages)
+        session = origins.session(run)
         self._note_sent(messages, session)
         for message in messages:
             if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
@@ -92,7 +92,8 @@ class ModelCall:
     def failed(self) -> None:
         """Record what was sent in vain."""
         self._unwatch()
-        self._note_sent((), self._calls.origins.session(run_of(self._config, self._messages)))
+        origins = self._calls.origins
+        self._note_sent((), origins.session(origins.run(self._config, self._messages)))
 
     def _unwatch(self) -> None:
         try:
@@ -130,7 +131,7 @@ class ModelCall:
                 return
 
     def _note_answer(self, answer: ToolMessage, asking: AIMessage) -> None:
-        run, disapproved = run_of(self._config, (asking,)), is_disapproved(answer)
+        run, disapproved = self._calls.origins.run(self._config, (asking,)), is_disapproved(answer)
         asked = self._calls.asked.answered(run.thread, answer.tool_call_id, anyway=disapproved)
         if asked is None:
             return

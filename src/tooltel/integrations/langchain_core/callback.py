@@ -10,7 +10,7 @@ from langchain_core.tools import ToolException
 from tooltel.call import current_call
 from tooltel.integrations.hooks import OpenCalls, contained
 from tooltel.integrations.langchain_core.endings import Asked, Endings
-from tooltel.integrations.langchain_core.origins import Origins, run_of
+from tooltel.integrations.langchain_core.origins import Origins
 from tooltel.integrations.langchain_core.witness import Inline, Witness, was_rejected
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class TooltelCallback(Inline):
         name = (serialized or {}).get("name") or ""
         arguments = inputs if isinstance(inputs, Mapping) else {}
         known = metadata or {}
-        session = self._origins.session(run_of({"configurable": known, "metadata": known}, None))
+        session = self._origins.session(self._origins.run({"configurable": known, "metadata": known}, None))
         if name == _INVALID and _REQUESTED in arguments:
             self.tel.not_found(arguments[_REQUESTED], call_id=tool_call_id, session=session)
         elif not self._is_told(name):

@@ -23,19 +23,6 @@ class Run(NamedTuple):
     agent: str | None
 
 
-def run_of(config: Mapping[str, Any], messages: object) -> Run:
-    """
-    The run that has *config*; *messages* are the state, or the messages in it.
-
-    create_agent tells the agent's name in the metadata since langchain 1.2, and on each of its messages since 1.1.
-    """
-    thread = (config.get("configurable") or {}).get("thread_id")
-    agent = (config.get("metadata") or {}).get("lc_agent_name")
-    if agent is None:
-        agent = _name_in(messages)
-    return Run(None if thread is None else str(thread), agent if isinstance(agent, str) and agent else None)
-
-
 def _name_in(state: object) -> object:
     messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
     if not isinstance(messages, Sequence):
@@ -54,6 +41,18 @@ class Origins:
         # The last one given, as a conversation's calls mostly come one after the other.
         self._last: tuple[Run, Catalog, Session] | None = None
 
+    def run(self, config: Mapping[str, Any], messages: object) -> Run:
+        """
+        The run that has *config*; *messages* are the state, or the messages in it.
+
+        create_agent tells the agent's name in the metadata since langchain 1.2, and on each of its messages since 1.1.
+        """
+        thread = (config.get("configurable") or {}).get("thread_id")
+        agent: object = self._agent or (config.get("metadata") or {}).get("lc_agent_name")
+        if agent is None:
+            agent = _name_in(messages)
+        return Run(None if thread is None else str(thread), agent if isinstance(agent, str) and agent else None)
+
     def session(self, run: Run) -> Session:
         """The session that *run* is part of."""
         around = current_session()
@@ -62,13 +61,13 @@ class Origins:
         last, catalog = self._last, self._tel.catalog
         if last is not None and last[0] == run and last[1] is catalog:
             return last[2]
-        found = self._conversations.session(run.thread, agent=self._agent or run.agent, profile=self._profile)
+        found = self._conversations.session(run.thread, agent=run.agent, profile=self._profile)
         self._last = (run, catalog, found)
         return found
 
     def _inside(self, around: Session, run: Run) -> Session:
         origin = around.origin
-        agent = self._agent or run.agent or origin.agent
+        agent = run.agent or origin.agent
         profile = self._profile if self._profile is not None else around.asked_profile
         stays = origin.session_id is not None or run.thread is None
         if stays and agent == origin.agent and profile == around.asked_profile:

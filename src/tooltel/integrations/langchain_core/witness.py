@@ -51,23 +51,24 @@ class Witness(Inline):
     """
 
     ignore_agent = False
+    started = False
+    error: BaseException | None = None
+    rejected = False
+    _run: UUID | None = None
+    _around: UUID | None = None
 
     def __init__(self, tel: Tooltel, begin: Callable[[], None] | None = None) -> None:
         self.tel = tel
-        self.started = False
-        self.error: BaseException | None = None
-        self.rejected = False
         self._begin = begin
-        self._run: UUID | None = None
-        self._around: UUID | None = None
 
     def on_tool_start(self, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **__: Any) -> None:
         """Take note of a run, unless it is one inside another."""
         if self.started and parent_run_id != self._around:
             return
         self._run, self._around = run_id, parent_run_id
-        self.error, self.rejected = None, False
-        if not self.started:
+        if self.started:  # once more
+            self.error, self.rejected = None, False
+        else:
             self.started = True
             if self._begin is not None:
                 self._begin_call()

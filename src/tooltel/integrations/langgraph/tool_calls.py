@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, ToolException
 
 from tooltel.integrations.hooks import contained
 from tooltel.integrations.langchain_core.endings import Asked, Endings, is_fine, is_put_off
-from tooltel.integrations.langchain_core.origins import Origins, run_of
+from tooltel.integrations.langchain_core.origins import Origins
 from tooltel.integrations.langchain_core.schemas import published
 from tooltel.integrations.langchain_core.witness import Witness, witnesses
 
@@ -89,7 +89,7 @@ class TooltelToolCalls:
     @contained
     def begin(self, request: ToolCallRequest) -> ToolCall:
         """Begin the call, with the tool that an old name stands for, where that was asked for."""
-        run = run_of(request.runtime.config, request.state)
+        run = self.origins.run(request.runtime.config, request.state)
         if self.reached is not None:
             self.reached(run.thread, request.tool_call["id"])
         session = self.origins.session(run)
