@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tooltel.testing import Captured
 
 COUNTED = {
@@ -31,3 +33,18 @@ def counts(seen: Captured) -> Counter[str]:
             values = dict(labels)
             found[" ".join([noun, *(values[name] for name in names)])] += int(increase)
     return found
+
+
+def lines(text: str) -> tuple[str, ...]:
+    """The lines of *text*, as a script tells them: empty ones left out, and none indented."""
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def counter(text: str) -> Counter[str]:
+    """What `counts` gives when there was what the lines of *text* say, and no more."""
+    return Counter(lines(text))
+
+
+def is_plain(recorded: Iterable[str]) -> bool:
+    """Whether nothing was recorded but calls that went well."""
+    return all(line.startswith("call ") and line.endswith(" ok") for line in recorded)

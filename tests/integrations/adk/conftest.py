@@ -1,29 +1,7 @@
-"""One tracer provider for the process, as ADK takes it: its spans are kept for the test that asks."""
+"""One tracer provider for the process, as ADK takes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tests.integrations.provider import host_provider, host_spans
 
-import pytest
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-EXPORTER = InMemorySpanExporter()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def host_provider() -> None:
-    """The host's provider, as a host sets it: once."""
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-    trace.set_tracer_provider(provider)
-
-
-@pytest.fixture
-def host_spans() -> Iterator[InMemorySpanExporter]:
-    """What the host's provider exports during the test, ADK's own spans with it."""
-    EXPORTER.clear()
-    yield EXPORTER
-    EXPORTER.clear()
+__all__ = ["host_provider", "host_spans"]

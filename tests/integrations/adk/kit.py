@@ -6,11 +6,10 @@ import asyncio
 import copy
 import json
 import re
-from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -20,38 +19,24 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
-from prometheus_client import CollectorRegistry
 from pydantic import PrivateAttr
 
-from tooltel import Catalog, HouseRules, Profile, Refused, Rejected, Tool, Tooltel
-from tooltel.errors import Level
+from tests.integrations import hotel
+from tooltel import Tool
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from google.adk.plugins.base_plugin import BasePlugin
 
-    from tooltel.testing import Captured
+    from tooltel import Tooltel
 
 VERSION = tuple(int(part) for part in version("google-adk").split(".")[:2])
 ANSWERS_UNKNOWN = VERSION >= (2, 9)  # an unknown name is answered to the model; before, it ended the run
 SHOWS_PARTIAL_CALLS = VERSION >= (2, 0)  # and runs the final ones alone
 VALIDATES = hasattr(FunctionTool, "_preprocess_args_with_validation")  # when told to, by an environment variable
 
-CATALOG = Catalog(
-    tools=[
-        Tool("book_room", "rooms", "write", profiles=("desk",), retired=("reserve_room",), repeatable=True),
-        Tool("find_rooms", "rooms", profiles=("desk",), aliases=("search_rooms",)),
-        Tool("book_table", "kitchen", profiles=("desk",)),
-        Tool("send_bill", "money", "irreversible", profiles=("desk",)),
-        Tool("ring_bell", "porters", profiles=("desk",)),
-        Tool("call_taxi", "porters", profiles=("desk",)),
-        Tool("clean_rooms", "porters", profiles=("desk",)),
-        Tool("concierge", "porters", profiles=("desk",)),
-        Tool("pay_refund", "money", "irreversible", profiles=("back_office",)),
-    ],
-    profiles=[Profile("desk", "hotel"), Profile("back_office", "money")],
-    house=HouseRules(levels={"description": Level.OFF}),
-    open=True,
-)
+CATALOG = hotel.catalog(Tool("concierge", "porters", profiles=["desk"]))
 
 
 class Ask(NamedTuple):
@@ -193,78 +178,13 @@ def _is_called_off() -> bool:
 # --- the tools ------------------------------------------------------------------------------------
 
 
-class Hotel:
-    """The tools, with a log of what really ran, and a bell that a test can wait for."""
+class Hotel(hotel.Hotel):
+    """The hotel's tools; ADK has an answer of its own that says that a tool failed."""
 
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.rung = asyncio.Event()
-
-    def _note(self, name: str, *args: Any) -> None:
-        self.log.append(f"{name}{args!r}")
-
-    def functions(self) -> list[Callable[..., Any]]:  # noqa: C901, PLR0915 - seven tools in one place
-        """The bare functions, named as the catalog names them."""
-
-        def book_room(nights: int, kind: Literal["single", "double"], note: Optional[str] = None) -> dict[str, Any]:  # noqa: UP045 - what old versions read
-            """Book one room for some nights, for a guest."""
-            self._note("book_room", nights, kind, note)
-            return {"booked": f"{nights} {kind}"}
-
-        async def find_rooms(kind: str) -> list[str]:
-            """Find the rooms of one kind that are free tonight."""
-            self._note("find_rooms", kind)
-            await asyncio.sleep(0)
-            return ["12", "14"]
-
-        def book_table(size: int, how: str = "fine") -> dict[str, Any]:
-            """Book a table in the restaurant, for some people."""
-            self._note("book_table", size, how)
-            if how == "raise":
-                raise Rejected("size", problem=f"{size} is too many", expected="integer from 1 to 8")
-            if how == "shape":
-                return {"status": "invalid_arguments", "errors": [{"field": "size", "problem": "too many"}]}
-            if how == "error":
-                return {"error": "the kitchen is closed"}
-            return {"table": 7}
-
-        async def send_bill(room: str, how: str = "fine") -> dict[str, Any]:
-            """Send the bill of a room to the guest, once and for all."""
-            self._note("send_bill", room, how)
-            if how == "raise":
-                raise Refused("bills need a manager", policy="bills")
-            if how == "shape":
-                return {"status": "refused", "policy": "bills", "error": "bills need a manager"}
-            if how == "replayed":
-                return {"replayed": True, "bill": 3}
-            return {"bill": 3}
-
-        async def ring_bell(how: str = "fine") -> str:
-            """Ring the bell, so that somebody comes to the desk."""
-            self._note("ring_bell", how)
-            if how == "late":
-                async with asyncio.timeout(0):
-                    await asyncio.Event().wait()
-            if how == "forever":
-                self.rung.set()
-                await asyncio.Event().wait()
-            return "somebody comes"
-
-        def call_taxi(how: str = "fine") -> str:
-            """Call a taxi to the front door, for a guest."""
-            self._note("call_taxi", how)
-            if how == "crash":
-                raise KeyError("no such taxi")
-            return "in five minutes"
-
-        async def clean_rooms(rooms: list[str]) -> dict[str, Any]:
-            """Have some rooms cleaned, as soon as possible."""
-            self._note("clean_rooms", rooms)
-            if not rooms:
-                raise ConnectionError("nobody is there")
-            return {"status": "partial", "results": [{"status": "ok"} for _ in rooms[1:]] + [{"status": "failed"}]}
-
-        return [book_room, find_rooms, book_table, send_bill, ring_bell, call_taxi, clean_rooms]
+    def book_table(self, size: int, how: str = "fine") -> dict[str, Any]:
+        """Book a table in the restaurant, for some people."""
+        self._note("book_table", size, how)
+        return {"error": "the kitchen is closed"} if how == "error" else hotel.table(size, how)
 
     def tools(self, tel: Tooltel | None = None) -> list[Any]:
         """As ADK takes them, wrapped by *tel* when it is given; one is there under its old name too."""
@@ -281,33 +201,6 @@ class Hotel:
         return [*functions, search_rooms]
 
 
-COUNTED = {
-    "tooltel_tool_calls_total": ("call", "tool", "outcome"),
-    "tooltel_tool_not_found_total": ("drop", "reason", "requested"),
-    "tooltel_rejections_total": ("rejected", "tool", "kind", "source"),
-    "tooltel_rejected_fields_total": ("field", "tool", "kind", "field"),
-    "tooltel_policy_refusals_total": ("refused", "tool", "policy"),
-    "tooltel_alias_calls_total": ("alias", "alias", "tool"),
-    "tooltel_repeated_calls_total": ("repeated", "tool"),
-    "tooltel_batch_items_total": ("items", "tool", "status"),
-    "tooltel_internal_errors_total": ("internal error", "component"),
-    "tooltel_label_overflow_total": ("overflow", "metric"),
-}
-
-
-def counts(seen: Captured) -> Counter[str]:
-    """Everything that was counted, a line for each."""
-    found: Counter[str] = Counter()
-    for (metric, labels), increase in seen.increases().items():
-        if metric in COUNTED:
-            noun, *names = COUNTED[metric]
-            values = dict(labels)
-            found[" ".join([noun, *(values[name] for name in names)])] += int(increase)
-    return found
-
-
-@contextmanager
-def telemetry(**options: Any) -> Iterator[Tooltel]:
-    """A Tooltel of the hotel's catalog, on a registry of its own."""
-    with Tooltel(CATALOG, registry=CollectorRegistry(), **options) as tel:
-        yield tel
+def telemetry(**options: Any) -> AbstractContextManager[Tooltel]:
+    """A Tooltel of this hotel's catalog, on a registry of its own."""
+    return hotel.telemetry(CATALOG, **options)

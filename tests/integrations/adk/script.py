@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tests.integrations.adk.kit import Ask, Step
+from tests.integrations.counting import lines
+from tests.integrations.hotel import CLEANED, NO_BILL, NO_TOOLS, OLD_NAME, TABLE_FOR_NINE, booking, rejected
 from tooltel.integrations.compatibility import Moment
 
 
@@ -19,8 +21,7 @@ class Turn(NamedTuple):
 
 def turn(moment: Moment, *asks: Ask, recorded: str = "", called_off: bool = False) -> Turn:
     """One step with *asks* in parallel, then some text; *recorded* is a line for each thing."""
-    lines = tuple(line.strip() for line in recorded.splitlines() if line.strip())
-    return Turn(moment, (list(asks), "Done."), lines, called_off)
+    return Turn(moment, (list(asks), "Done."), lines(recorded), called_off)
 
 
 def unknown(moment: Moment, name: str | None, recorded: str = "drop unknown other") -> Turn:
@@ -28,19 +29,9 @@ def unknown(moment: Moment, name: str | None, recorded: str = "drop unknown othe
 
 
 def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
-    args = {"nights": 2, "kind": "single", **changed}
-    return turn(moment, Ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+    return turn(moment, Ask("book_room", booking(**changed)), recorded=recorded)
 
 
-TABLE_FOR_NINE = """
-    call book_table invalid_arguments
-    rejected book_table domain tool
-    field book_table domain size
-"""
-NO_BILL = """
-    call send_bill refused
-    refused send_bill bills
-"""
 CONVERSATION: tuple[Turn, ...] = (
     book(Moment.CALL),
     turn(Moment.CALL, Ask("find_rooms", {"kind": "single"}), recorded="call find_rooms ok"),
@@ -48,50 +39,15 @@ CONVERSATION: tuple[Turn, ...] = (
     turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok"),
     turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok\nrepeated send_bill"),
     turn(Moment.CALL, Ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
-    turn(
-        Moment.CALL,
-        Ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
-        recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
-    ),
-    unknown(Moment.UNKNOWN, "get_wether"),
-    unknown(Moment.UNKNOWN, "drill"),
-    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
-    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
-    unknown(Moment.EMPTY, "", "drop empty other"),
+    turn(Moment.CALL, Ask("clean_rooms", {"rooms": ["12", "14", "16"]}), recorded=CLEANED),
+    *(unknown(*each) for each in NO_TOOLS),
     unknown(Moment.EMPTY, None, "drop empty other"),
-    unknown(Moment.EMPTY, "  ", "drop empty other"),
-    unknown(Moment.NEAR_MISS, "book_rooms"),
-    unknown(Moment.NEAR_MISS, "Book_Room"),
-    unknown(Moment.NEAR_MISS, "book_room "),
-    unknown(Moment.NEAR_MISS, "functions.book_room"),
-    unknown(Moment.HOSTILE, "x" * 3_000),
-    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
-    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
-    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
     unknown(Moment.HOSTILE, "Tool not found"),
     unknown(Moment.HOSTILE, "<unnamed>", "drop empty other"),
     book(Moment.COERCED, nights="10"),
     book(Moment.MISTYPED, nights="ten"),
-    book(
-        Moment.MISSING,
-        """
-        call book_room invalid_arguments
-        rejected book_room structural framework
-        field book_room structural nights
-        """,
-        nights=...,
-    ),
-    book(
-        Moment.MISSING,
-        """
-        call book_room invalid_arguments
-        rejected book_room structural framework
-        field book_room structural nights
-        field book_room structural kind
-        """,
-        nights=...,
-        kind=...,
-    ),
+    book(Moment.MISSING, rejected("nights"), nights=...),
+    book(Moment.MISSING, rejected("nights", "kind"), nights=..., kind=...),
     book(Moment.EXTRA, colour="red"),
     book(Moment.WRONG_CASE, kind="Single"),
     book(Moment.NULL, nights=None),
@@ -117,12 +73,10 @@ CONVERSATION: tuple[Turn, ...] = (
         Ask("find_rooms", {"kind": "single"}),
         Ask("book_room", {"kind": "single"}),
         Ask("call_taxi"),
-        recorded="""
+        recorded=f"""
         call find_rooms ok
         call find_rooms ok
-        call book_room invalid_arguments
-        rejected book_room structural framework
-        field book_room structural nights
+        {rejected("nights")}
         call call_taxi ok
         """,
     ),
@@ -132,10 +86,6 @@ CONVERSATION: tuple[Turn, ...] = (
         Ask("ring_bell", {}, "the-same-id"),
         recorded="call ring_bell ok\ncall ring_bell ok",
     ),
-    turn(
-        Moment.ALIAS,
-        Ask("search_rooms", {"kind": "single"}),
-        recorded="call find_rooms ok\nalias search_rooms find_rooms",
-    ),
+    turn(Moment.ALIAS, Ask("search_rooms", {"kind": "single"}), recorded=OLD_NAME),
     turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
 )

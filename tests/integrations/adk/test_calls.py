@@ -23,9 +23,9 @@ from tests.integrations.adk.kit import (
     Hotel,
     ScriptedModel,
     Step,
-    counts,
     telemetry,
 )
+from tests.integrations.counting import counts
 from tooltel.integrations.adk import TooltelPlugin
 from tooltel.testing import capture
 

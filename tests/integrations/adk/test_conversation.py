@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.adk.kit import Desk, Hotel, counts, telemetry
+from tests.integrations.adk.kit import Desk, Hotel, telemetry
 from tests.integrations.adk.script import CONVERSATION, Turn
+from tests.integrations.counting import counts, is_plain
+from tests.integrations.hotel import SHOWN_ELSEWHERE, call_off
 from tooltel.integrations.adk import TooltelPlugin
 from tooltel.integrations.compatibility import Moment, rows_of
 from tooltel.testing import capture
@@ -21,14 +23,10 @@ ROWS = rows_of("google-adk")
 
 
 async def play(desk: Desk, hotel: Hotel, turn: Turn) -> None:
-    if not turn.called_off:
+    if turn.called_off:
+        await call_off(desk.turn(*turn.steps), when=hotel.rung)
+    else:
         await desk.turn(*turn.steps)
-        return
-    hotel.rung.clear()
-    running = asyncio.create_task(desk.turn(*turn.steps))
-    await hotel.rung.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
 
 
 def expected(script: tuple[Turn, ...]) -> list[tuple[Any, ...]]:
@@ -86,14 +84,13 @@ def test_every_call_that_was_counted_was_timed_once(host_spans: object) -> None:
 
 
 def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show() -> None:
-    shown_elsewhere = {Moment.DECLARATIONS, Moment.SESSION, Moment.AGENT, Moment.CALL_ID, Moment.STREAM}
     assert len(CONVERSATION) >= 40
-    assert {turn.moment for turn in CONVERSATION} == set(Moment) - shown_elsewhere
+    assert {turn.moment for turn in CONVERSATION} == set(Moment) - SHOWN_ELSEWHERE
 
 
 @pytest.mark.parametrize("turn", CONVERSATION, ids=lambda turn: turn.moment.name)
 def test_what_the_table_calls_unseen_is_recorded_as_a_plain_call(turn: Turn) -> None:
-    plain = all(line.startswith("call ") and line.endswith(" ok") for line in turn.recorded)
+    plain = is_plain(turn.recorded)
     if not ROWS[turn.moment].seen:
         assert plain
         assert ROWS[turn.moment].why_not

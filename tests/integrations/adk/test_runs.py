@@ -20,7 +20,8 @@ from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
 from google.genai import types
 from mcp import StdioServerParameters
 
-from tests.integrations.adk.kit import VERSION, Ask, Desk, Hotel, ScriptedModel, counts, telemetry
+from tests.integrations.adk.kit import VERSION, Ask, Desk, Hotel, ScriptedModel, telemetry
+from tests.integrations.counting import counts
 from tooltel.integrations.adk import TooltelPlugin
 from tooltel.testing import capture
 
@@ -196,9 +197,11 @@ def test_an_agent_that_gains_a_tool_is_measured_again() -> None:
 
 def test_a_description_that_changes_between_runs_is_measured_again() -> None:
     def describe(text: str) -> FunctionTool:
-        function = next(function for function in Hotel().functions() if function.__name__ == "ring_bell")
-        function.__doc__ = text
-        return FunctionTool(function)
+        def ring_bell(how: str = "fine") -> str:
+            return how
+
+        ring_bell.__doc__ = text
+        return FunctionTool(ring_bell)
 
     async def run(tel: Tooltel) -> tuple[float, float]:
         desk = await Desk([describe("Ring the bell.")], plugins=[TooltelPlugin(tel, profile="desk")]).open()

@@ -7,7 +7,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -15,32 +14,15 @@ from typing import Any, Literal, NamedTuple, Optional
 
 import anthropic
 from anthropic import Anthropic, AsyncAnthropic, beta_async_tool, beta_tool
-from prometheus_client import CollectorRegistry
 from pydantic import TypeAdapter
 
-from tooltel import Catalog, HouseRules, Profile, Refused, Rejected, Tool, Tooltel
-from tooltel.errors import Level
+from tooltel import Refused, Rejected, Tooltel
 
 VERSION = tuple(int(part) for part in version("anthropic").split(".")[:2])
 httpx = import_module("httpx2" if find_spec("httpx2") else "httpx")  # the client's own, since 1.x
 ToolError: Any = getattr(
     import_module("anthropic.lib.tools"), "ToolError", None
 )  # how a tool gives an error, since 0.84
-
-CATALOG = Catalog(
-    tools=[
-        Tool("book_room", "rooms", "write", profiles=["desk"], retired=["reserve_room"], repeatable=True),
-        Tool("find_rooms", "rooms", profiles=["desk"], aliases=["search_rooms"]),
-        Tool("book_table", "kitchen", profiles=["desk"]),
-        Tool("send_bill", "money", "irreversible", profiles=["desk"]),
-        Tool("ring_bell", "porters", profiles=["desk"]),
-        Tool("call_taxi", "porters", profiles=["desk"]),
-        Tool("pay_refund", "money", "irreversible", profiles=["back_office"]),
-    ],
-    profiles=[Profile("desk", "hotel"), Profile("back_office", "money")],
-    house=HouseRules(levels={"description": Level.OFF}),
-    open=True,
-)
 
 
 class Ask(NamedTuple):
@@ -301,15 +283,7 @@ def awaited(fn: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-@contextmanager
-def telemetry(**options: Any) -> Iterator[Tooltel]:
-    """A Tooltel of the hotel's catalog, on a registry of its own."""
-    with Tooltel(CATALOG, registry=CollectorRegistry(), **options) as tel:
-        yield tel
-
-
 __all__ = [
-    "CATALOG",
     "WAYS",
     "Api",
     "Ask",
@@ -320,5 +294,4 @@ __all__ = [
     "ToolError",
     "Way",
     "anthropic",
-    "telemetry",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tests.integrations.anthropic.kit import WAYS, Ask, Step, ToolError, Way
+from tests.integrations.counting import lines
+from tests.integrations.hotel import NO_BILL, NO_TABLE, NO_TOOLS, OLD_NAME, TABLE_FOR_NINE, booking, rejected
 from tooltel.integrations.compatibility import Moment
 
 WHOLE: tuple[Way, ...] = ("sync", "async")
@@ -26,10 +28,6 @@ class Turn(NamedTuple):
     ways: tuple[Way, ...] = WAYS
 
 
-def lines(recorded: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in recorded.splitlines() if line.strip())
-
-
 def turn(moment: Moment, *asks: Ask, recorded: str, **rest: Any) -> Turn:
     """One step with *asks*, then some text; *recorded* is a line for each thing."""
     return Turn(moment, (list(asks), "All done."), lines(recorded), **rest)
@@ -40,25 +38,9 @@ def unknown(moment: Moment, name: str, recorded: str = "drop unknown other") -> 
 
 
 def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
-    args = {"nights": 2, "kind": "single", **changed}
-    return turn(moment, Ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+    return turn(moment, Ask("book_room", booking(**changed)), recorded=recorded)
 
 
-def rejected(*fields: str) -> str:
-    told = "\n".join(f"field book_room structural {field}" for field in fields)
-    return f"call book_room invalid_arguments\nrejected book_room structural framework\n{told}"
-
-
-TABLE_FOR_NINE = """
-    call book_table invalid_arguments
-    rejected book_table domain tool
-    field book_table domain size
-"""
-NO_TABLE = TABLE_FOR_NINE.replace("size", "other")
-NO_BILL = """
-    call send_bill refused
-    refused send_bill bills
-"""
 CONVERSATION: tuple[Turn, ...] = (
     book(Moment.CALL),
     turn(Moment.CALL, Ask("find_rooms", {"kind": "single"}), recorded="call find_rooms ok"),
@@ -70,22 +52,9 @@ CONVERSATION: tuple[Turn, ...] = (
         ([Ask("find_rooms", {"kind": "single"})], [Ask("book_table", {"size": 2})], "All done."),
         lines("call find_rooms ok\ncall book_table ok"),
     ),
-    unknown(Moment.UNKNOWN, "get_wether"),
-    unknown(Moment.UNKNOWN, "drill"),
-    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
-    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
+    *(unknown(*each) for each in NO_TOOLS),
     Turn(Moment.UNKNOWN, ([Ask("drill")], [Ask("drill")], "Sorry."), lines("drop unknown other\ndrop unknown other")),
     Turn(Moment.UNKNOWN, ([Ask("drill")], "down"), lines("drop unknown other")),  # the next request fails
-    unknown(Moment.EMPTY, "", "drop empty other"),
-    unknown(Moment.EMPTY, "  ", "drop empty other"),
-    unknown(Moment.NEAR_MISS, "book_rooms"),
-    unknown(Moment.NEAR_MISS, "Book_Room"),
-    unknown(Moment.NEAR_MISS, "book_room "),
-    unknown(Moment.NEAR_MISS, "functions.book_room"),
-    unknown(Moment.HOSTILE, "x" * 3_000),
-    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
-    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
-    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
     unknown(Moment.HOSTILE, "Error: Tool 'book_room' not found"),
     book(Moment.COERCED, nights="10"),
     book(Moment.MISTYPED, rejected("nights"), nights="ten"),
@@ -134,11 +103,7 @@ CONVERSATION: tuple[Turn, ...] = (
         call ring_bell ok
         """,
     ),
-    turn(
-        Moment.ALIAS,
-        Ask("search_rooms", {"kind": "single"}),
-        recorded="call find_rooms ok\nalias search_rooms find_rooms",
-    ),
+    turn(Moment.ALIAS, Ask("search_rooms", {"kind": "single"}), recorded=OLD_NAME),
     turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
 )
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.anthropic.kit import WAYS, Desk, Hotel, Way, telemetry
+from tests.integrations.anthropic.kit import WAYS, Desk, Hotel, Way
 from tests.integrations.anthropic.script import CONVERSATION, Turn, script
-from tests.integrations.counting import counts
+from tests.integrations.counting import counts, is_plain
+from tests.integrations.hotel import SHOWN_ELSEWHERE, call_off, telemetry
 from tooltel.integrations.anthropic import TooltelRunners
 from tooltel.integrations.compatibility import Moment, rows_of
 from tooltel.testing import capture
@@ -22,14 +23,10 @@ ROWS = rows_of("anthropic")
 
 
 async def play(desk: Desk, hotel: Hotel, turn: Turn) -> None:
-    if not turn.called_off:
+    if turn.called_off:
+        await call_off(desk.turn(*turn.steps), when=hotel.rung)
+    else:
         await desk.turn(*turn.steps)
-        return
-    hotel.rung.clear()
-    running = asyncio.create_task(desk.turn(*turn.steps))
-    await hotel.rung.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
 
 
 def new_desk(tel: Tooltel, hotel: Hotel, way: Way, *, wrapped: bool = False) -> Desk:
@@ -75,16 +72,15 @@ def test_every_call_that_was_counted_was_timed_once() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show(way: Way) -> None:
-    shown_elsewhere = {Moment.DECLARATIONS, Moment.SESSION, Moment.AGENT, Moment.CALL_ID, Moment.STREAM}
     cannot_happen = set() if way.startswith("async") else {Moment.CANCELLED}
     cannot_happen |= set() if way.endswith("stream") else {Moment.MALFORMED}
     assert len(script(way)) >= 40
-    assert {turn.moment for turn in script(way)} == set(Moment) - shown_elsewhere - cannot_happen
+    assert {turn.moment for turn in script(way)} == set(Moment) - SHOWN_ELSEWHERE - cannot_happen
 
 
 @pytest.mark.parametrize("turn", CONVERSATION, ids=lambda turn: turn.moment.name)
 def test_what_the_table_calls_unseen_is_recorded_as_a_plain_call_or_not_at_all(turn: Turn) -> None:
-    plain = all(line.startswith("call ") and line.endswith(" ok") for line in turn.recorded)
+    plain = is_plain(turn.recorded)
     if not ROWS[turn.moment].seen:
         assert plain
         assert ROWS[turn.moment].why_not

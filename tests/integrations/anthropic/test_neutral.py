@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.anthropic.kit import WAYS, Desk, Hotel, Make, Way, plainly, telemetry
+from tests.integrations.anthropic.kit import WAYS, Desk, Hotel, Make, Way, plainly
 from tests.integrations.anthropic.script import script
 from tests.integrations.anthropic.test_conversation import play
+from tests.integrations.hotel import telemetry
 from tooltel.integrations.anthropic import TooltelRunners
 from tooltel.observed import Observed
 

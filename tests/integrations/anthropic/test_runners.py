@@ -13,10 +13,11 @@ import pytest
 from anthropic import beta_tool
 from anthropic.lib import tools as sdk_tools
 
-from tests.integrations.anthropic.kit import VERSION, WAYS, Ask, Desk, Hotel, Step, ToolError, Way, telemetry
-from tests.integrations.anthropic.script import lines, script
+from tests.integrations.anthropic.kit import VERSION, WAYS, Ask, Desk, Hotel, Step, ToolError, Way
+from tests.integrations.anthropic.script import script
 from tests.integrations.anthropic.test_conversation import new_desk, play
-from tests.integrations.counting import counts
+from tests.integrations.counting import counter, counts
+from tests.integrations.hotel import telemetry
 from tooltel.integrations.anthropic import TooltelRunners
 from tooltel.testing import capture
 
@@ -54,10 +55,6 @@ def play_turn(
         asyncio.run(desk.turn(*steps, **(params or {})))
         offered = [list(event["tools"]) for event in seen.logged("tools_offered")]
         return Play(desk, seen.outcomes, counts(seen), offered)
-
-
-def counter(text: str) -> Counter[str]:
-    return Counter(lines(text))
 
 
 # --- where a call comes from ------------------------------------------------------------------------

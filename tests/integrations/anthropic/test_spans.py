@@ -11,7 +11,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.integrations.anthropic.kit import VERSION, WAYS, Ask, Desk, Hotel, Step, Way, telemetry
+from tests.integrations.anthropic.kit import VERSION, WAYS, Ask, Desk, Hotel, Step, Way
+from tests.integrations.hotel import telemetry
 from tooltel.integrations.anthropic import TooltelRunners
 from tooltel.testing import capture
 

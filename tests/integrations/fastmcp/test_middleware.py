@@ -11,13 +11,14 @@ from fastmcp.exceptions import ToolError, ValidationError
 from fastmcp.server.middleware import Middleware
 from pydantic import BaseModel
 
-from tests.integrations.counting import counts
+from tests.integrations.counting import counter, counts
 from tests.integrations.fastmcp.kit import MAJOR, WAYS, connect, serve
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import Desk
 from tests.integrations.mcp.loopback import listening
 from tests.integrations.mcp.recording import outcomes
-from tests.integrations.mcp.script import Ask, lines
+from tests.integrations.mcp.script import Ask
 from tooltel import Refused, Rejected
 from tooltel.call import current_call
 from tooltel.integrations.fastmcp import TooltelMiddleware, watch_client
@@ -107,7 +108,7 @@ def test_another_middleware_that_denies_a_call_refuses_it() -> None:
     with telemetry() as tel:
         server = shop(tel)
         server.add_middleware(Denying())
-        assert counts(served(tel, server, Ask("pay"))) == lines("call pay refused\nrefused pay authorization")
+        assert counts(served(tel, server, Ask("pay"))) == counter("call pay refused\nrefused pay authorization")
 
 
 def test_a_tool_that_is_over_its_own_time_limit_timed_out() -> None:
@@ -195,7 +196,7 @@ def test_an_old_name_that_the_server_does_not_know_is_served_where_that_was_aske
         hotel = Hotel()
         with telemetry() as tel, capture(tel) as seen:
             asyncio.run(converse(tel, hotel, redirects=redirects))
-            assert counts(seen) == lines(recorded)
+            assert counts(seen) == counter(recorded)
         assert len(hotel.log) == int(redirects)
 
 
@@ -266,4 +267,4 @@ def test_a_client_that_connects_again_is_still_watched() -> None:
 
     with telemetry() as tel, capture(tel) as seen:
         asyncio.run(converse(tel))
-        assert counts(seen) == lines("call call_taxi ok\ncall call_taxi ok")
+        assert counts(seen) == counter("call call_taxi ok\ncall call_taxi ok")

@@ -11,7 +11,8 @@ from fastmcp.exceptions import ToolError
 from fastmcp.server.middleware import Middleware
 
 from tests.integrations.fastmcp.kit import WAYS, connect, serve
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import Desk, Log, warnings_said
 from tests.integrations.mcp.script import conversation
 from tests.integrations.mcp.test_neutrality import break_all, break_verbs

@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 
 from tests.integrations.fastmcp.kit import MAKES_SPANS, SPAN_IS_AROUND, WAYS, connect, serve
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.recording import attributes
 from tests.integrations.mcp.test_spans import ASKED, AT_CLIENT, AT_SERVER, TOLD
 from tooltel.integrations.fastmcp import TooltelMiddleware, watch_client

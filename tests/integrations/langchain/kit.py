@@ -9,7 +9,6 @@ import re
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -22,14 +21,17 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from prometheus_client import CollectorRegistry
 from pydantic import PrivateAttr, TypeAdapter
 
-from tooltel import Catalog, HouseRules, Profile, Refused, Rejected, Tool, Tooltel
-from tooltel.errors import Level
+from tests.integrations import hotel
+from tooltel import Refused, Rejected, Tool
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+
+    from tooltel import Catalog, Tooltel
 
 LANGCHAIN = tuple(int(part) for part in version("langchain").split("."))
 NAMES_AGENTS = LANGCHAIN >= (1, 2)  # before, a run does not tell the name of its agent
@@ -39,22 +41,10 @@ THREAD = "guest-7"
 LATEST = 8  # messages of a conversation that are looked at again after each turn
 MODES = ["values", "updates", "messages", "custom"]
 
-CATALOG = Catalog(
-    tools=[
-        Tool("book_room", "rooms", "write", profiles=("desk",), retired=("reserve_room",), repeatable=True),
-        Tool("find_rooms", "rooms", profiles=("desk",), aliases=("search_rooms", "rooms_free")),
-        Tool("book_table", "kitchen", profiles=("desk",)),
-        Tool("book_sauna", "kitchen", profiles=("desk",)),
-        Tool("send_bill", "money", "irreversible", profiles=("desk",)),
-        Tool("open_safe", "money", profiles=("desk",)),
-        Tool("ring_bell", "porters", profiles=("desk",)),
-        Tool("call_taxi", "porters", profiles=("desk",)),
-        Tool("clean_rooms", "porters", profiles=("desk",)),
-        Tool("pay_refund", "money", "irreversible", profiles=("back_office",)),
-    ],
-    profiles=[Profile("desk", "hotel"), Profile("back_office", "money")],
-    house=HouseRules(levels={"description": Level.OFF}),
-    open=True,
+CATALOG = hotel.catalog(
+    Tool("find_rooms", "rooms", profiles=["desk"], aliases=["search_rooms", "rooms_free"]),
+    Tool("book_sauna", "kitchen", profiles=["desk"]),
+    Tool("open_safe", "money", profiles=["desk"]),
 )
 
 
@@ -406,7 +396,6 @@ class Desk:
         return [normal(dumps(message)) for message in state.values["messages"]]
 
 
-@contextmanager
-def telemetry(catalog: Catalog = CATALOG, **options: Any) -> Iterator[Tooltel]:
-    with Tooltel(catalog, registry=CollectorRegistry(), **options) as tel:
-        yield tel
+def telemetry(catalog: Catalog = CATALOG, **options: Any) -> AbstractContextManager[Tooltel]:
+    """A Tooltel of this hotel's catalog, if of no other, on a registry of its own."""
+    return hotel.telemetry(catalog, **options)

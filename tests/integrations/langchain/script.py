@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tests.integrations.counting import lines
+from tests.integrations.hotel import CLEANED, NO_BILL, NO_TOOLS, OLD_NAME, TABLE_FOR_NINE, booking, rejected
 from tests.integrations.langchain.kit import Ask, Step, ask
 from tooltel.integrations.compatibility import Moment
 
@@ -19,8 +21,7 @@ class Turn(NamedTuple):
 
 def turn(moment: Moment, *asks: Ask, recorded: str = "", called_off: bool = False) -> Turn:
     """One step with *asks* in parallel, then some text; *recorded* is a line for each thing."""
-    lines = tuple(line.strip() for line in recorded.splitlines() if line.strip())
-    return Turn(moment, (list(asks), "Done."), lines, called_off)
+    return Turn(moment, (list(asks), "Done."), lines(recorded), called_off)
 
 
 def unknown(moment: Moment, name: str, recorded: str = "drop unknown other") -> Turn:
@@ -28,17 +29,8 @@ def unknown(moment: Moment, name: str, recorded: str = "drop unknown other") -> 
 
 
 def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
-    args = {"nights": 2, "kind": "single", **changed}
-    return turn(moment, ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+    return turn(moment, ask("book_room", booking(**changed)), recorded=recorded)
 
-
-def rejected(*fields: str, tool: str = "book_room", kind: str = "structural framework") -> str:
-    each = (f"field {tool} {kind.partition(' ')[0]} {field}" for field in fields)
-    return "\n".join([f"call {tool} invalid_arguments", f"rejected {tool} {kind}", *each])
-
-
-TABLE_FOR_NINE = rejected("size", tool="book_table", kind="domain tool")
-NO_BILL = "call send_bill refused\nrefused send_bill bills"
 
 CONVERSATION: tuple[Turn, ...] = (
     book(Moment.CALL),
@@ -47,25 +39,8 @@ CONVERSATION: tuple[Turn, ...] = (
     turn(Moment.CALL, ask("send_bill", {"room": "12"}), recorded="call send_bill ok"),
     turn(Moment.CALL, ask("send_bill", {"room": "12"}), recorded="call send_bill ok\nrepeated send_bill"),
     turn(Moment.CALL, ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
-    turn(
-        Moment.CALL,
-        ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
-        recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
-    ),
-    unknown(Moment.UNKNOWN, "get_wether"),
-    unknown(Moment.UNKNOWN, "drill"),
-    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
-    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
-    unknown(Moment.EMPTY, "", "drop empty other"),
-    unknown(Moment.EMPTY, "  ", "drop empty other"),
-    unknown(Moment.NEAR_MISS, "book_rooms"),
-    unknown(Moment.NEAR_MISS, "Book_Room"),
-    unknown(Moment.NEAR_MISS, "book_room "),
-    unknown(Moment.NEAR_MISS, "functions.book_room"),
-    unknown(Moment.HOSTILE, "x" * 3_000),
-    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
-    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
-    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
+    turn(Moment.CALL, ask("clean_rooms", {"rooms": ["12", "14", "16"]}), recorded=CLEANED),
+    *(unknown(*each) for each in NO_TOOLS),
     unknown(Moment.HOSTILE, "invalid_tool"),
     book(Moment.COERCED, nights="10"),
     book(Moment.MISTYPED, rejected("nights"), nights="ten"),
@@ -135,11 +110,7 @@ CONVERSATION: tuple[Turn, ...] = (
         ask("ring_bell", {}, "the-same-id"),
         recorded="call ring_bell ok\ncall ring_bell ok",
     ),
-    turn(
-        Moment.ALIAS,
-        ask("search_rooms", {"kind": "single"}),
-        recorded="call find_rooms ok\nalias search_rooms find_rooms",
-    ),
+    turn(Moment.ALIAS, ask("search_rooms", {"kind": "single"}), recorded=OLD_NAME),
     turn(Moment.ALIAS, ask("rooms_free", {"kind": "single"}), recorded="drop renamed rooms_free"),
     turn(Moment.CALL, ask("ring_bell"), recorded="call ring_bell ok"),
 )

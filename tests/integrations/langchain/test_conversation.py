@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.counting import counts
+from tests.integrations.counting import counts, is_plain
+from tests.integrations.hotel import SHOWN_ELSEWHERE, call_off
 from tests.integrations.langchain.kit import Desk, Hotel, NoSafes, telemetry
 from tests.integrations.langchain.script import CONVERSATION, Turn
 from tooltel.integrations.compatibility import Moment, rows_of
@@ -23,14 +24,10 @@ Recorded = list[tuple[str, Any, Counter[str]]]
 
 
 async def play(desk: Desk, hotel: Hotel, turn: Turn, *, streaming: bool) -> None:
-    if not turn.called_off:
+    if turn.called_off:
+        await call_off(desk.aturn(*turn.steps, streaming=streaming), when=hotel.rung)
+    else:
         await desk.aturn(*turn.steps, streaming=streaming)
-        return
-    hotel.rung = asyncio.Event()
-    running = asyncio.create_task(desk.aturn(*turn.steps, streaming=streaming))
-    await hotel.rung.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
 
 
 def expected(script: tuple[Turn, ...]) -> Recorded:
@@ -109,14 +106,13 @@ def test_every_call_that_was_counted_was_timed_once_and_none_is_left_running() -
 
 
 def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show() -> None:
-    shown_elsewhere = {Moment.DECLARATIONS, Moment.SESSION, Moment.AGENT, Moment.CALL_ID, Moment.STREAM}
     assert len(CONVERSATION) >= 40
-    assert {turn.moment for turn in CONVERSATION} == set(Moment) - shown_elsewhere
+    assert {turn.moment for turn in CONVERSATION} == set(Moment) - SHOWN_ELSEWHERE
 
 
 @pytest.mark.parametrize("turn", CONVERSATION, ids=lambda turn: turn.moment.name)
 def test_what_the_table_calls_unseen_is_recorded_as_a_plain_call(turn: Turn) -> None:
-    plain = all(line.startswith("call ") and line.endswith(" ok") for line in turn.recorded)
+    plain = is_plain(turn.recorded)
     if not ROWS[turn.moment].seen:
         assert plain
         assert ROWS[turn.moment].why_not

@@ -1,33 +1,12 @@
-"""One tracer provider for the process, as the SDK takes it: its spans are kept for the test that asks."""
+"""One tracer provider for the process, as the SDK takes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.util import find_spec
 
-import pytest
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from tests.integrations.provider import host_provider, host_spans
 
-EXPORTER = InMemorySpanExporter()
+__all__ = ["host_provider", "host_spans"]
 
 # What only one version of the SDK has is tested there alone.
 collect_ignore = ["test_handlers.py"] if find_spec("mcp_types") else ["test_middleware.py"]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def host_provider() -> None:
-    """The host's provider, as a host sets it: once."""
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-    trace.set_tracer_provider(provider)
-
-
-@pytest.fixture
-def host_spans() -> Iterator[InMemorySpanExporter]:
-    """What the host's provider exports during the test, the SDK's own spans with it."""
-    EXPORTER.clear()
-    yield EXPORTER
-    EXPORTER.clear()

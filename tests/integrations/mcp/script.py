@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from tests.integrations.counting import counter
+from tests.integrations.hotel import CLEANED, NO_BILL, NO_TOOLS, OLD_NAME, TABLE_FOR_NINE, booking, rejected
 from tooltel.integrations.compatibility import Moment
 
 
@@ -37,11 +39,7 @@ class Turn(NamedTuple):
 
 def turn(moment: Moment, *asks: Ask, recorded: str, at_client: str | None = None, called_off: bool = False) -> Turn:
     """A turn with *asks* in parallel; *recorded* is a line for each thing."""
-    return Turn(moment, asks, lines(recorded), lines(recorded if at_client is None else at_client), called_off)
-
-
-def lines(text: str) -> Counter[str]:
-    return Counter(line.strip() for line in text.splitlines() if line.strip())
+    return Turn(moment, asks, counter(recorded), counter(recorded if at_client is None else at_client), called_off)
 
 
 def unknown(moment: Moment, name: Any, recorded: str = "drop unknown other") -> Turn:
@@ -49,34 +47,7 @@ def unknown(moment: Moment, name: Any, recorded: str = "drop unknown other") -> 
 
 
 def book(moment: Moment, recorded: str = "call book_room ok", at_client: str | None = None, **changed: Any) -> Turn:
-    args = {"nights": 2, "kind": "single", **changed}
-    kept = {key: value for key, value in args.items() if value is not ...}
-    return turn(moment, Ask("book_room", kept), recorded=recorded, at_client=at_client)
-
-
-def rejected(*fields: str) -> str:
-    return "\n".join(
-        [
-            "call book_room invalid_arguments",
-            "rejected book_room structural framework",
-            *(f"field book_room structural {field}" for field in fields),
-        ]
-    )
-
-
-TABLE_FOR_NINE = """
-    call book_table invalid_arguments
-    rejected book_table domain tool
-    field book_table domain size
-"""
-TABLE_REFUSED = """
-    call book_table invalid_arguments
-    rejected book_table domain tool
-"""
-NO_BILL = """
-    call send_bill refused
-    refused send_bill bills
-"""
+    return turn(moment, Ask("book_room", booking(**changed)), recorded=recorded, at_client=at_client)
 
 
 def conversation(*, rejects_extra: bool) -> tuple[Turn, ...]:
@@ -87,25 +58,8 @@ def conversation(*, rejects_extra: bool) -> tuple[Turn, ...]:
         turn(Moment.CALL, Ask("call_taxi"), recorded="call call_taxi ok"),
         turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok"),
         turn(Moment.CALL, Ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
-        turn(
-            Moment.CALL,
-            Ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
-            recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
-        ),
-        unknown(Moment.UNKNOWN, "get_wether"),
-        unknown(Moment.UNKNOWN, "drill"),
-        unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
-        unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
-        unknown(Moment.EMPTY, "", "drop empty other"),
-        unknown(Moment.EMPTY, "  ", "drop empty other"),
-        unknown(Moment.NEAR_MISS, "book_rooms"),
-        unknown(Moment.NEAR_MISS, "Book_Room"),
-        unknown(Moment.NEAR_MISS, "book_room "),
-        unknown(Moment.NEAR_MISS, "functions.book_room"),
-        unknown(Moment.HOSTILE, "x" * 3_000),
-        unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
-        unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
-        unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
+        turn(Moment.CALL, Ask("clean_rooms", {"rooms": ["12", "14", "16"]}), recorded=CLEANED),
+        *(unknown(*each) for each in NO_TOOLS),
         unknown(Moment.HOSTILE, "{}'\"Unknown tool: %s"),
         book(Moment.COERCED, nights="10"),
         book(Moment.MISTYPED, rejected("nights"), nights="ten"),
@@ -124,7 +78,7 @@ def conversation(*, rejects_extra: bool) -> tuple[Turn, ...]:
         turn(
             Moment.DOMAIN,
             Ask("book_table", {"size": 9, "how": "say"}),
-            recorded=TABLE_REFUSED,
+            recorded=rejected(tool="book_table", kind="domain tool"),
             at_client="call book_table error",
         ),
         turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "shape"}), recorded=TABLE_FOR_NINE),
@@ -164,11 +118,7 @@ def conversation(*, rejects_extra: bool) -> tuple[Turn, ...]:
             Ask("ring_bell", {}),
             recorded="call ring_bell ok\ncall ring_bell ok",
         ),
-        turn(
-            Moment.ALIAS,
-            Ask("search_rooms", {"kind": "single"}),
-            recorded="call find_rooms ok\nalias search_rooms find_rooms",
-        ),
+        turn(Moment.ALIAS, Ask("search_rooms", {"kind": "single"}), recorded=OLD_NAME),
         turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
         turn(  # the last: a connection of mcp 1.10 does not survive it
             Moment.CANCELLED,

@@ -11,11 +11,12 @@ import pytest
 from mcp import types
 from mcp.client.session_group import ClientSessionGroup
 
-from tests.integrations.counting import counts
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.counting import counter, counts
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import IS_2, Desk, ToolError, connect, low_level, serve, session_of
 from tests.integrations.mcp.recording import outcomes
-from tests.integrations.mcp.script import Ask, lines
+from tests.integrations.mcp.script import Ask
 from tooltel.call import current_call
 from tooltel.integrations.mcp import watch_client
 from tooltel.testing import Captured, capture
@@ -112,7 +113,7 @@ def test_arguments_that_a_low_level_server_checks_against_its_schema_name_their_
             field book_room structural kind
             field book_room structural other
         """
-        assert counts(seen) == lines("call book_room ok" if IS_2 else rejected)  # 2.x checks nothing there
+        assert counts(seen) == counter("call book_room ok" if IS_2 else rejected)  # 2.x checks nothing there
 
 
 def test_a_result_that_breaks_its_output_schema_is_told_apart() -> None:
@@ -166,7 +167,7 @@ def test_made_up_names_leave_no_series_and_no_spans_of_their_own() -> None:
     with telemetry() as tel:
         seen = asked(tel, serve(Hotel()), *(Ask(f"made_up_{number}") for number in range(30)))
         assert {span.name for span in seen.spans} == {"execute_tool"}
-        assert counts(seen) == lines("\n".join(["drop unknown other"] * 30))
+        assert counts(seen) == counter("\n".join(["drop unknown other"] * 30))
 
 
 def test_the_methods_of_a_watched_client_are_what_they_were() -> None:
@@ -256,7 +257,7 @@ def test_an_old_name_that_the_server_does_not_know_is_a_drop() -> None:
     hotel = Hotel()
     with telemetry() as tel, capture(tel) as seen:
         asyncio.run(search(tel, hotel))
-        assert counts(seen) == lines("drop renamed search_rooms")
+        assert counts(seen) == counter("drop renamed search_rooms")
     assert hotel.log == []
 
 
@@ -264,8 +265,8 @@ def test_where_it_was_asked_for_an_old_name_reaches_the_tool_under_its_new_one()
     hotel = Hotel()
     with telemetry() as tel, capture(tel) as seen:
         result = asyncio.run(search(tel, hotel, redirect_aliases=True))
-        assert counts(seen) == lines("call find_rooms ok\nalias search_rooms find_rooms")
-    assert hotel.log == [("find_rooms", "single")]
+        assert counts(seen) == counter("call find_rooms ok\nalias search_rooms find_rooms")
+    assert hotel.log == ["find_rooms('single',)"]
     assert "12" in str(result.content)
 
 

@@ -9,7 +9,8 @@ import pytest
 from mcp import types
 from mcp.server.lowlevel import Server
 
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import Desk, connect, serve
 from tests.integrations.mcp.recording import outcomes
 from tests.integrations.mcp.script import Ask

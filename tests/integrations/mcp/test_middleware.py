@@ -11,11 +11,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from tests.integrations.counting import counts
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.counting import counter, counts
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import Desk, ToolError, connect, serve
 from tests.integrations.mcp.recording import outcomes
-from tests.integrations.mcp.script import Ask, conversation, lines
+from tests.integrations.mcp.script import Ask, conversation
 from tests.integrations.mcp.test_neutrality import CONVERSATION, everything
 from tooltel.integrations.mcp import TooltelMiddleware, watch_client, watch_server
 from tooltel.testing import Captured, capture
@@ -117,7 +118,7 @@ def test_another_middleware_that_denies_a_call_refuses_it(how: str) -> None:
         server = serve(Hotel(ToolError), middleware=[denying])
         watch_server(tel, server)
         seen, _ = served(tel, server, Ask("call_taxi"))
-        assert counts(seen) == lines("call call_taxi refused\nrefused call_taxi middleware")
+        assert counts(seen) == counter("call call_taxi refused\nrefused call_taxi middleware")
 
 
 def test_an_interceptor_that_answers_in_the_tools_place_is_no_refusal_where_it_answers_well() -> None:

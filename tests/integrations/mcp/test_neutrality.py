@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import WAYS, Desk, Log, ToolError, connect, serve, session_of, warnings_said
 from tests.integrations.mcp.script import conversation
 from tooltel.integrations.mcp import watch_client, watch_server

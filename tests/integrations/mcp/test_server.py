@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from tests.integrations.counting import counts
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.counting import counter, counts
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import IS_2, Desk, HighLevel, ToolError, connect, low_level, serve
 from tests.integrations.mcp.loopback import connect_to, listening
 from tests.integrations.mcp.recording import outcomes
-from tests.integrations.mcp.script import Ask, lines
+from tests.integrations.mcp.script import Ask
 from tests.integrations.mcp.test_client import without_old_names
 from tooltel import Refused, Rejected
 from tooltel.integrations.mcp import watch_server
@@ -126,7 +127,7 @@ def test_an_old_name_that_the_server_does_not_know_is_served_where_that_was_aske
         with telemetry() as tel:
             server = watch_server(tel, without_old_names(hotel), redirect_aliases=redirects)
             seen = served(tel, server, Ask("search_rooms", {"kind": "single"}))
-            assert counts(seen) == lines(expected)
+            assert counts(seen) == counter(expected)
         assert len(hotel.log) == int(redirects)
 
 
@@ -172,7 +173,7 @@ def test_calls_of_a_connection_without_an_id_are_no_repetition_of_each_other() -
     with telemetry() as tel:
         server = watch_server(tel, serve(Hotel()), profile="desk")
         seen = served(tel, server, Ask("send_bill", {"room": "12"}), Ask("send_bill", {"room": "12"}))
-        assert counts(seen) == lines("call send_bill ok\ncall send_bill ok")
+        assert counts(seen) == counter("call send_bill ok\ncall send_bill ok")
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -180,5 +181,5 @@ def test_a_wrapped_tool_and_a_watched_server_make_one_call_and_one_span(*, wrapp
     with telemetry() as tel:
         server = watch_server(tel, serve(Hotel(), tel if wrapped else None))
         seen = served(tel, server, Ask("call_taxi", {}))
-        assert counts(seen) == lines("call call_taxi ok")
+        assert counts(seen) == counter("call call_taxi ok")
         assert len(seen.spans) == (0 if IS_2 else 1)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integrations.counting import counts
-from tests.integrations.mcp.hotel import Hotel, telemetry
+from tests.integrations.counting import counter, counts
+from tests.integrations.hotel import telemetry
+from tests.integrations.mcp.hotel import Hotel
 from tests.integrations.mcp.kit import IS_2, WAYS, Desk, ToolError, connect, serve
 from tests.integrations.mcp.loopback import connect_to, listening
 from tests.integrations.mcp.recording import outcomes
-from tests.integrations.mcp.script import conversation, lines
+from tests.integrations.mcp.script import conversation
 from tests.integrations.mcp.test_client import without_old_names
 from tooltel.integrations.mcp import watch_client, watch_server
 from tooltel.integrations.mcp.together import together_on
@@ -63,7 +64,7 @@ def test_equal_calls_at_once_are_as_many_as_they_are(way: str) -> None:
 
     with telemetry() as tel, capture(tel) as seen:
         asyncio.run(run(tel))
-        assert counts(seen) == lines("\n".join(["call ring_bell ok"] * 20))
+        assert counts(seen) == counter("\n".join(["call ring_bell ok"] * 20))
         assert not together_on(tel)._waiting
 
 
@@ -77,7 +78,7 @@ def test_what_a_stranger_asks_the_server_meanwhile_is_a_call_of_its_own(way: str
 
     with telemetry() as tel, capture(tel) as seen:
         asyncio.run(run(tel))
-        assert counts(seen) == lines("call find_rooms ok\ncall ring_bell ok")
+        assert counts(seen) == counter("call find_rooms ok\ncall ring_bell ok")
 
 
 def gateway(behind: Any) -> Any:
@@ -114,7 +115,7 @@ def test_what_a_gateway_asks_on_is_the_call_that_it_was_asked_for(way: str) -> N
 
     with telemetry() as tel, capture(tel) as seen:
         asyncio.run(run(tel))
-        assert counts(seen) == lines("\n".join(["call ring_bell ok"] * 10))
+        assert counts(seen) == counter("\n".join(["call ring_bell ok"] * 10))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -128,7 +129,7 @@ def test_a_redirected_call_is_one_at_both_ends(way: str) -> None:
     for redirected_at in ("server", "client"):
         with telemetry() as tel, capture(tel) as seen:
             asyncio.run(run(tel, redirected_at))
-            assert counts(seen) == lines("call find_rooms ok\nalias search_rooms find_rooms"), redirected_at
+            assert counts(seen) == counter("call find_rooms ok\nalias search_rooms find_rooms"), redirected_at
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -161,7 +162,7 @@ def test_ends_that_two_tooltels_watch_are_counted_by_each() -> None:
 
     with telemetry() as one, telemetry() as other, capture(one) as at_server, capture(other) as at_client:
         asyncio.run(run(one, other))
-        assert counts(at_server) == counts(at_client) == lines("call ring_bell ok")
+        assert counts(at_server) == counts(at_client) == counter("call ring_bell ok")
 
 
 def test_a_client_whose_process_has_no_server_keeps_no_books() -> None:

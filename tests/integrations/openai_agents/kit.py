@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agents import (
     Agent,
@@ -35,35 +35,24 @@ from openai.types.responses import (
     ResponseOutputMessage,
     ResponseOutputText,
 )
-from prometheus_client import CollectorRegistry
 from pydantic import TypeAdapter
 
-from tooltel import Catalog, HouseRules, Profile, Refused, Rejected, Tool, Tooltel
-from tooltel.errors import Level
+from tests.integrations import hotel
+from tooltel import Tool
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from tooltel import Tooltel
     from tooltel.integrations.openai_agents import TooltelAgents
 
 VERSION = tuple(int(part) for part in version("openai-agents").split(".")[:2])
 GOES_ON = hasattr(RunConfig, "tool_not_found_behavior")  # after a name that is no tool, where it is asked to
 
-CATALOG = Catalog(
-    tools=[
-        Tool("book_room", "rooms", "write", profiles=["desk"], retired=["reserve_room"], repeatable=True),
-        Tool("find_rooms", "rooms", profiles=["desk"], aliases=["search_rooms"]),
-        Tool("book_table", "kitchen", profiles=["desk"]),
-        Tool("send_bill", "money", "irreversible", profiles=["desk"]),
-        Tool("ring_bell", "porters", profiles=["desk"]),
-        Tool("wake_guest", "porters", profiles=["desk"]),
-        Tool("call_taxi", "porters", profiles=["desk"]),
-        Tool("open_safe", "porters", profiles=["desk"]),
-        Tool("clean_rooms", "porters", profiles=["desk"]),
-        Tool("concierge", "porters", profiles=["desk"]),
-        Tool("pay_refund", "money", "irreversible", profiles=["back_office"]),
-    ],
-    profiles=[Profile("desk", "hotel"), Profile("back_office", "money")],
-    house=HouseRules(levels={"description": Level.OFF}),
-    open=True,
+CATALOG = hotel.catalog(
+    Tool("wake_guest", "porters", profiles=["desk"]),
+    Tool("open_safe", "porters", profiles=["desk"]),
+    Tool("concierge", "porters", profiles=["desk"]),
 )
 
 
@@ -321,95 +310,45 @@ def _ending(result: Any) -> list[str]:
 # --- the tools ------------------------------------------------------------------------------------
 
 
-class Hotel:
-    """The tools, with a log of what really ran, and a bell that a test can wait for."""
+class Hotel(hotel.Hotel):
+    """The hotel's tools, and some of the desk's own for what the SDK ends a call or a run for."""
 
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.rung = asyncio.Event()
+    def functions(self) -> list[Callable[..., Any]]:
+        return [*super().functions(), self.wake_guest, self.open_safe]
 
-    def _note(self, name: str, *args: Any) -> None:
-        self.log.append(f"{name}{args!r}")
+    def book_table(self, size: int, how: str = "fine") -> dict[str, Any]:
+        """Book a table in the restaurant, for some people."""
+        self._note("book_table", size, how)
+        return hotel.table(size, how)
 
-    def functions(self) -> list[Callable[..., Any]]:  # noqa: C901, PLR0915 - nine tools in one place
-        """The bare functions, named as the catalog names them."""
+    async def ring_bell(self, how: str = "fine") -> str:
+        """Ring the bell, so that somebody comes to the desk."""
+        said = await super().ring_bell(how)
+        if how == "gives up":
+            raise asyncio.CancelledError
+        return said
 
-        def book_room(nights: int, kind: Literal["single", "double"], note: Optional[str] = None) -> dict[str, Any]:  # noqa: UP045 - as schemas are often made
-            """Book one room for some nights, for a guest."""
-            self._note("book_room", nights, kind, note)
-            return {"booked": f"{nights} {kind}"}
+    async def wake_guest(self, how: str = "fine") -> str:
+        """Wake a guest up, as they asked to be."""
+        self._note("wake_guest", how)
+        if how != "fine":
+            self.rung.set()
+            await asyncio.Event().wait()
+        return "awake"
 
-        async def find_rooms(kind: str) -> list[str]:
-            """Find the rooms of one kind that are free tonight."""
-            self._note("find_rooms", kind)
-            await asyncio.sleep(0)
-            return ["12", "14"]
+    def call_taxi(self, how: str = "fine") -> str:
+        """Call a taxi to the front door, for a guest."""
+        said = super().call_taxi(how)
+        if how == "odd":
+            TypeAdapter(int).validate_python("a backend's odd answer")
+        return said
 
-        def book_table(size: int, how: str = "fine") -> dict[str, Any]:
-            """Book a table in the restaurant, for some people."""
-            self._note("book_table", size, how)
-            if how == "raise":
-                raise Rejected("size", problem=f"{size} is too many", expected="integer from 1 to 8")
-            if how == "shape":
-                return {"status": "invalid_arguments", "errors": [{"field": "size", "problem": "too many"}]}
-            return {"table": 7}
-
-        async def send_bill(room: str, how: str = "fine") -> dict[str, Any]:
-            """Send the bill of a room to the guest, once and for all."""
-            self._note("send_bill", room, how)
-            if how == "raise":
-                raise Refused("bills need a manager", policy="bills")
-            if how == "shape":
-                return {"status": "refused", "policy": "bills", "error": "bills need a manager"}
-            if how == "replayed":
-                return {"replayed": True, "bill": 3}
-            return {"bill": 3}
-
-        async def ring_bell(how: str = "fine") -> str:
-            """Ring the bell, so that somebody comes to the desk."""
-            self._note("ring_bell", how)
-            if how == "late":
-                async with asyncio.timeout(0):
-                    await asyncio.Event().wait()
-            if how == "forever":
-                self.rung.set()
-                await asyncio.Event().wait()
-            if how == "gives up":
-                raise asyncio.CancelledError
-            return "somebody comes"
-
-        async def wake_guest(how: str = "fine") -> str:
-            """Wake a guest up, as they asked to be."""
-            self._note("wake_guest", how)
-            if how != "fine":
-                self.rung.set()
-                await asyncio.Event().wait()
-            return "awake"
-
-        def call_taxi(how: str = "fine") -> str:
-            """Call a taxi to the front door, for a guest."""
-            self._note("call_taxi", how)
-            if how == "crash":
-                raise KeyError("no such taxi")
-            if how == "odd":
-                TypeAdapter(int).validate_python("a backend's odd answer")
-            return "in five minutes"
-
-        async def open_safe(how: str = "fine") -> str:
-            """Open the safe, which nobody should need to do."""
-            self._note("open_safe", how)
-            if how == "crash":
-                raise ConnectionError("the safe does not answer")
-            return "open"
-
-        async def clean_rooms(rooms: list[str]) -> dict[str, Any]:
-            """Have some rooms cleaned, as soon as possible."""
-            self._note("clean_rooms", rooms)
-            return {"status": "partial", "results": [{"status": "ok"} for _ in rooms[1:]] + [{"status": "failed"}]}
-
-        return [
-            book_room, find_rooms, book_table, send_bill, ring_bell, wake_guest, call_taxi, open_safe, clean_rooms
-        ]  # fmt: skip
+    async def open_safe(self, how: str = "fine") -> str:
+        """Open the safe, which nobody should need to do."""
+        self._note("open_safe", how)
+        if how == "crash":
+            raise ConnectionError("the safe does not answer")
+        return "open"
 
     def tools(self, tel: Tooltel | None = None) -> list[FunctionTool]:
         """As the SDK takes them, wrapped by *tel* when it is given; one is there under its old name, too."""
@@ -462,8 +401,6 @@ def new_desk(
     return Desk(agent, model, agents=agents, way=way, **options)
 
 
-@contextmanager
-def telemetry(**options: Any) -> Iterator[Tooltel]:
-    """A Tooltel of the hotel's catalog, on a registry of its own."""
-    with Tooltel(CATALOG, registry=CollectorRegistry(), **options) as tel:
-        yield tel
+def telemetry(**options: Any) -> AbstractContextManager[Tooltel]:
+    """A Tooltel of this hotel's catalog, on a registry of its own."""
+    return hotel.telemetry(CATALOG, **options)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tests.integrations.counting import lines
+from tests.integrations.hotel import CLEANED, NO_BILL, NO_TOOLS, OLD_NAME, TABLE_FOR_NINE, booking, rejected
 from tests.integrations.openai_agents.kit import Ask, Step
 from tooltel.integrations.compatibility import Moment
 
@@ -17,10 +19,6 @@ class Turn(NamedTuple):
     called_off: bool = False
 
 
-def lines(recorded: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in recorded.splitlines() if line.strip())
-
-
 def turn(moment: Moment, *asks: Ask, recorded: str = "", called_off: bool = False) -> Turn:
     """One step with *asks* in parallel, then some text; *recorded* is a line for each thing."""
     return Turn(moment, (list(asks), "All done."), lines(recorded), called_off)
@@ -31,24 +29,9 @@ def unknown(moment: Moment, name: str, recorded: str = "drop unknown other") -> 
 
 
 def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
-    args = {"nights": 2, "kind": "single", "note": None, **changed}
-    return turn(moment, Ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+    return turn(moment, Ask("book_room", booking(**{"note": None, **changed})), recorded=recorded)
 
 
-def rejected(*fields: str) -> str:
-    told = "\n".join(f"field book_room structural {field}" for field in fields)
-    return f"call book_room invalid_arguments\nrejected book_room structural framework\n{told}"
-
-
-TABLE_FOR_NINE = """
-    call book_table invalid_arguments
-    rejected book_table domain tool
-    field book_table domain size
-"""
-NO_BILL = """
-    call send_bill refused
-    refused send_bill bills
-"""
 CURFEW = "call send_bill refused\nrefused send_bill curfew"
 CONVERSATION: tuple[Turn, ...] = (
     book(Moment.CALL),
@@ -58,31 +41,14 @@ CONVERSATION: tuple[Turn, ...] = (
     turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok"),
     turn(Moment.CALL, Ask("send_bill", {"room": "12"}), recorded="call send_bill ok\nrepeated send_bill"),
     turn(Moment.CALL, Ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
-    turn(
-        Moment.CALL,
-        Ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
-        recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
-    ),
+    turn(Moment.CALL, Ask("clean_rooms", {"rooms": ["12", "14", "16"]}), recorded=CLEANED),
     Turn(
         Moment.CALL,
         ([Ask("find_rooms", {"kind": "single"})], [Ask("book_table", {"size": 2})], "All done."),
         lines("call find_rooms ok\ncall book_table ok"),
     ),
-    unknown(Moment.UNKNOWN, "get_wether"),
-    unknown(Moment.UNKNOWN, "drill"),
-    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
-    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
+    *(unknown(*each) for each in NO_TOOLS),
     turn(Moment.UNKNOWN, Ask("drill"), Ask("drill"), recorded="drop unknown other\ndrop unknown other"),
-    unknown(Moment.EMPTY, "", "drop empty other"),
-    unknown(Moment.EMPTY, "  ", "drop empty other"),
-    unknown(Moment.NEAR_MISS, "book_rooms"),
-    unknown(Moment.NEAR_MISS, "Book_Room"),
-    unknown(Moment.NEAR_MISS, "book_room "),
-    unknown(Moment.NEAR_MISS, "functions.book_room"),
-    unknown(Moment.HOSTILE, "x" * 3_000),
-    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
-    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
-    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
     unknown(Moment.HOSTILE, "Tool book_room not found in agent desk"),
     book(Moment.COERCED, nights="10"),
     book(Moment.MISTYPED, rejected("nights"), nights="ten"),
@@ -135,10 +101,6 @@ CONVERSATION: tuple[Turn, ...] = (
         call ring_bell ok
         """,
     ),
-    turn(
-        Moment.ALIAS,
-        Ask("search_rooms", {"kind": "single"}),
-        recorded="call find_rooms ok\nalias search_rooms find_rooms",
-    ),
+    turn(Moment.ALIAS, Ask("search_rooms", {"kind": "single"}), recorded=OLD_NAME),
     turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
 )

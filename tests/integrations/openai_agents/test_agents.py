@@ -35,7 +35,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import BaseModel
 
-from tests.integrations.counting import counts
+from tests.integrations.counting import counter, counts
 from tests.integrations.openai_agents.kit import (
     Ask,
     Desk,
@@ -48,7 +48,6 @@ from tests.integrations.openai_agents.kit import (
     new_desk,
     telemetry,
 )
-from tests.integrations.openai_agents.script import lines
 from tooltel.integrations.mcp import watch_client
 from tooltel.integrations.openai_agents import TooltelAgents
 from tooltel.settings import Settings
@@ -60,10 +59,6 @@ if TYPE_CHECKING:
 MCP_SERVER = Path(__file__).resolve().parents[1] / "adk" / "mcp_server.py"
 TAXI = Ask("call_taxi", {}, "id-1")
 DRILL = Ask("drill", {}, "id-9")
-
-
-def counter(text: str) -> Counter[str]:
-    return Counter(lines(text))
 
 
 def origins(seen: Any) -> set[Any]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from agents import RunConfig
 
-from tests.integrations.counting import counts
+from tests.integrations.counting import counts, is_plain
+from tests.integrations.hotel import SHOWN_ELSEWHERE
 from tests.integrations.openai_agents.kit import GOES_ON, Ask, Desk, Hotel, Way, new_desk, telemetry
 from tests.integrations.openai_agents.script import CONVERSATION, Turn
 from tooltel.integrations.compatibility import Moment, rows_of
@@ -105,14 +106,13 @@ def test_every_call_that_was_counted_was_timed_once() -> None:
 
 
 def test_the_script_has_forty_turns_and_every_moment_that_a_turn_can_show() -> None:
-    shown_elsewhere = {Moment.DECLARATIONS, Moment.SESSION, Moment.AGENT, Moment.CALL_ID, Moment.STREAM}
     assert len(CONVERSATION) >= 40
-    assert {turn.moment for turn in CONVERSATION} == set(Moment) - shown_elsewhere
+    assert {turn.moment for turn in CONVERSATION} == set(Moment) - SHOWN_ELSEWHERE
 
 
 @pytest.mark.parametrize("turn", CONVERSATION, ids=lambda turn: turn.moment.name)
 def test_what_the_table_calls_unseen_is_recorded_as_a_plain_call(turn: Turn) -> None:
-    plain = all(line.startswith("call ") and line.endswith(" ok") for line in turn.recorded)
+    plain = is_plain(turn.recorded)
     if not ROWS[turn.moment].seen:
         assert plain
         assert ROWS[turn.moment].why_not

@@ -6,41 +6,24 @@ import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from prometheus_client import CollectorRegistry
 from pydantic import TypeAdapter
 from pydantic_ai import Agent, ModelRetry
 from pydantic_ai import Tool as FrameworkTool
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-from tooltel import Catalog, HouseRules, Profile, Refused, Rejected, Tool, Tooltel
-from tooltel.errors import Level
+from tests.integrations import hotel
 
 if TYPE_CHECKING:
     from pydantic_ai.capabilities import AbstractCapability
 
-VERSION = tuple(int(part) for part in version("pydantic-ai-slim").split(".")[:2])
+    from tooltel import Tooltel
 
-CATALOG = Catalog(
-    tools=[
-        Tool("book_room", "rooms", "write", profiles=["desk"], retired=["reserve_room"], repeatable=True),
-        Tool("find_rooms", "rooms", profiles=["desk"], aliases=["search_rooms"]),
-        Tool("book_table", "kitchen", profiles=["desk"]),
-        Tool("send_bill", "money", "irreversible", profiles=["desk"]),
-        Tool("ring_bell", "porters", profiles=["desk"]),
-        Tool("call_taxi", "porters", profiles=["desk"]),
-        Tool("clean_rooms", "porters", profiles=["desk"]),
-        Tool("pay_refund", "money", "irreversible", profiles=["back_office"]),
-    ],
-    profiles=[Profile("desk", "hotel"), Profile("back_office", "money")],
-    house=HouseRules(levels={"description": Level.OFF}),
-    open=True,
-)
+VERSION = tuple(int(part) for part in version("pydantic-ai-slim").split(".")[:2])
 
 
 class Ask(NamedTuple):
@@ -213,87 +196,29 @@ def _is_called_off() -> bool:
 # --- the tools ------------------------------------------------------------------------------------
 
 
-class Hotel:
-    """The tools, with a log of what really ran, and a bell that a test can wait for."""
-
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.rung = asyncio.Event()
-
-    def _note(self, name: str, *args: Any) -> None:
-        self.log.append(f"{name}{args!r}")
-
-    def book_room(self, nights: int, kind: Literal["single", "double"], note: Optional[str] = None) -> dict[str, Any]:  # noqa: UP045 - as schemas are often made
-        """Book one room for some nights, for a guest."""
-        self._note("book_room", nights, kind, note)
-        return {"booked": f"{nights} {kind}"}
-
-    async def find_rooms(self, kind: str) -> list[str]:
-        """Find the rooms of one kind that are free tonight."""
-        self._note("find_rooms", kind)
-        await asyncio.sleep(0)
-        return ["12", "14"]
+class Hotel(hotel.Hotel):
+    """The hotel's tools; pydantic-ai has an exception of its own for what the model should try again."""
 
     async def book_table(self, size: int, how: str = "fine") -> dict[str, Any]:
         """Book a table in the restaurant, for some people."""
         self._note("book_table", size, how)
         if how == "retry":
             raise ModelRetry("tables are for up to 8 people")
-        if how == "raise":
-            raise Rejected("size", problem=f"{size} is too many", expected="integer from 1 to 8")
-        if how == "shape":
-            return {"status": "invalid_arguments", "errors": [{"field": "size", "problem": "too many"}]}
-        return {"table": 7}
-
-    async def send_bill(self, room: str, how: str = "fine") -> dict[str, Any]:
-        """Send the bill of a room to the guest, once and for all."""
-        self._note("send_bill", room, how)
-        if how == "raise":
-            raise Refused("bills need a manager", policy="bills")
-        if how == "shape":
-            return {"status": "refused", "policy": "bills", "error": "bills need a manager"}
-        if how == "replayed":
-            return {"replayed": True, "bill": 3}
-        return {"bill": 3}
+        return hotel.table(size, how)
 
     async def ring_bell(self, how: str = "fine") -> str:
         """Ring the bell, so that somebody comes to the desk."""
-        self._note("ring_bell", how)
+        said = await super().ring_bell(how)
         if how == "crash":
             raise RuntimeError("the bell is broken")
-        if how == "late":
-            async with asyncio.timeout(0):
-                await asyncio.Event().wait()
-        if how == "forever":
-            self.rung.set()
-            await asyncio.Event().wait()
-        return "somebody comes"
-
-    def call_taxi(self, how: str = "fine") -> str:
-        """Call a taxi to the front door, for a guest."""
-        self._note("call_taxi", how)
-        if how == "crash":
-            raise KeyError("no such taxi")
-        return "in five minutes"
+        return said
 
     async def clean_rooms(self, rooms: list[str]) -> dict[str, Any]:
         """Have some rooms cleaned, as soon as possible."""
-        self._note("clean_rooms", rooms)
         if not rooms:
+            self._note("clean_rooms", rooms)
             await asyncio.Event().wait()
-        return {"status": "partial", "results": [{"status": "ok"} for _ in rooms[1:]] + [{"status": "failed"}]}
-
-    def functions(self) -> list[Callable[..., Any]]:
-        """The tools without anything around them, named as the catalog names them."""
-        return [
-            self.book_room,
-            self.find_rooms,
-            self.book_table,
-            self.send_bill,
-            self.ring_bell,
-            self.call_taxi,
-            self.clean_rooms,
-        ]
+        return await super().clean_rooms(rooms)
 
     def tools(self, tel: Tooltel | None = None) -> list[Any]:
         """As an agent takes them, wrapped by *tel* when it is given; rooms are cleaned at once or not at all."""
@@ -302,10 +227,3 @@ class Hotel:
             functions = [tel.tool(function) for function in functions]
         impatient = FrameworkTool(functions.pop(), name="clean_rooms", timeout=0.02)
         return [*functions, impatient]
-
-
-@contextmanager
-def telemetry(**options: Any) -> Iterator[Tooltel]:
-    """A Tooltel of the hotel's catalog, on a registry of its own."""
-    with Tooltel(CATALOG, registry=CollectorRegistry(), **options) as tel:
-        yield tel

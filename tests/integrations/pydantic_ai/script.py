@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tests.integrations.counting import lines
+from tests.integrations.hotel import CLEANED, NO_BILL, NO_TABLE, NO_TOOLS, OLD_NAME, TABLE_FOR_NINE, booking, rejected
 from tests.integrations.pydantic_ai.kit import Ask, Step
 from tooltel.integrations.compatibility import Moment
 
@@ -15,10 +17,6 @@ class Turn(NamedTuple):
     steps: tuple[Step, ...]
     recorded: tuple[str, ...]
     called_off: bool = False
-
-
-def lines(recorded: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in recorded.splitlines() if line.strip())
 
 
 def turn(moment: Moment, *asks: Ask, recorded: str, called_off: bool = False) -> Turn:
@@ -36,25 +34,9 @@ def unknown(moment: Moment, name: str, recorded: str = "drop unknown other") -> 
 
 
 def book(moment: Moment, recorded: str = "call book_room ok", **changed: Any) -> Turn:
-    args = {"nights": 2, "kind": "single", **changed}
-    return turn(moment, Ask("book_room", {k: v for k, v in args.items() if v is not ...}), recorded=recorded)
+    return turn(moment, Ask("book_room", booking(**changed)), recorded=recorded)
 
 
-def rejected(*fields: str) -> str:
-    told = "\n".join(f"field book_room structural {field}" for field in fields)
-    return f"call book_room invalid_arguments\nrejected book_room structural framework\n{told}"
-
-
-NO_TABLE = """
-    call book_table invalid_arguments
-    rejected book_table domain tool
-    field book_table domain other
-"""
-TABLE_FOR_NINE = NO_TABLE.replace("other", "size")
-NO_BILL = """
-    call send_bill refused
-    refused send_bill bills
-"""
 CONVERSATION: tuple[Turn, ...] = (
     book(Moment.CALL),
     turn(Moment.CALL, Ask("find_rooms", {"kind": "single"}), recorded="call find_rooms ok"),
@@ -67,26 +49,9 @@ CONVERSATION: tuple[Turn, ...] = (
         "call send_bill ok\ncall send_bill ok\nrepeated send_bill",
     ),
     turn(Moment.CALL, Ask("send_bill", {"room": "14", "how": "replayed"}), recorded="call send_bill replayed"),
-    turn(
-        Moment.CALL,
-        Ask("clean_rooms", {"rooms": ["12", "14", "16"]}),
-        recorded="call clean_rooms partial\nitems clean_rooms ok\nitems clean_rooms ok\nitems clean_rooms failed",
-    ),
-    unknown(Moment.UNKNOWN, "get_wether"),
-    unknown(Moment.UNKNOWN, "drill"),
-    unknown(Moment.UNKNOWN, "reserve_room", "drop renamed reserve_room"),
-    unknown(Moment.UNKNOWN, "pay_refund", "drop not_in_profile pay_refund"),
+    turn(Moment.CALL, Ask("clean_rooms", {"rooms": ["12", "14", "16"]}), recorded=CLEANED),
+    *(unknown(*each) for each in NO_TOOLS),
     again(Moment.UNKNOWN, Ask("drill"), "drop unknown other\ndrop unknown other"),  # which ends the run
-    unknown(Moment.EMPTY, "", "drop empty other"),
-    unknown(Moment.EMPTY, "  ", "drop empty other"),
-    unknown(Moment.NEAR_MISS, "book_rooms"),
-    unknown(Moment.NEAR_MISS, "Book_Room"),
-    unknown(Moment.NEAR_MISS, "book_room "),
-    unknown(Moment.NEAR_MISS, "functions.book_room"),
-    unknown(Moment.HOSTILE, "x" * 3_000),
-    unknown(Moment.HOSTILE, "a\n2030-01-01 ERROR root: forged"),
-    unknown(Moment.HOSTILE, "\x1b[31mred\x00\u202e"),
-    unknown(Moment.HOSTILE, "book_room<|channel|>commentary"),
     unknown(Moment.HOSTILE, "Unknown tool name: 'book_room'"),
     book(Moment.COERCED, nights="10"),
     book(Moment.MISTYPED, rejected("nights"), nights="ten"),
@@ -102,7 +67,9 @@ CONVERSATION: tuple[Turn, ...] = (
     turn(Moment.MALFORMED, Ask("book_room", '{"nights": 2,'), recorded=rejected("other")),
     turn(Moment.MALFORMED, Ask("book_room", '["single", 2]'), recorded=rejected("other")),
     turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "retry"}), recorded=NO_TABLE),
-    again(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "retry"}), NO_TABLE + NO_TABLE),  # which ends the run
+    again(  # which ends the run
+        Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "retry"}), f"{NO_TABLE}\n{NO_TABLE}"
+    ),
     turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "raise"}), recorded=TABLE_FOR_NINE),
     turn(Moment.DOMAIN, Ask("book_table", {"size": 9, "how": "shape"}), recorded=TABLE_FOR_NINE),
     turn(Moment.REFUSED, Ask("send_bill", {"room": "16", "how": "raise"}), recorded=NO_BILL),
@@ -139,10 +106,6 @@ CONVERSATION: tuple[Turn, ...] = (
         call ring_bell ok
         """,
     ),
-    turn(
-        Moment.ALIAS,
-        Ask("search_rooms", {"kind": "single"}),
-        recorded="call find_rooms ok\nalias search_rooms find_rooms",
-    ),
+    turn(Moment.ALIAS, Ask("search_rooms", {"kind": "single"}), recorded=OLD_NAME),
     turn(Moment.CALL, Ask("ring_bell"), recorded="call ring_bell ok"),
 )

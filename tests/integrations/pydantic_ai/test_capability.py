@@ -15,9 +15,9 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, SkipToolExecution
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 
-from tests.integrations.counting import counts
-from tests.integrations.pydantic_ai.kit import VERSION, Ask, Desk, Hotel, Script, Step, Way, telemetry
-from tests.integrations.pydantic_ai.script import lines
+from tests.integrations.counting import counter, counts
+from tests.integrations.hotel import telemetry
+from tests.integrations.pydantic_ai.kit import VERSION, Ask, Desk, Hotel, Script, Step, Way
 from tooltel.integrations.pydantic_ai import TooltelCapability
 from tooltel.testing import capture
 
@@ -49,10 +49,6 @@ def play(
         asyncio.run(desk.turn(*steps))
         offered = [event["tools"] for event in seen.logged("tools_offered")]
         return Play(desk, seen.outcomes, counts(seen), seen.increases(), offered)
-
-
-def counter(text: str) -> Counter[str]:
-    return Counter(lines(text))
 
 
 # --- where a call comes from ----------------------------------------------------------------------

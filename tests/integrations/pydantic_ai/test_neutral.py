@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic_ai.capabilities import AbstractCapability
 
-from tests.integrations.pydantic_ai.kit import WAYS, Desk, Hotel, Way, describe, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.pydantic_ai.kit import WAYS, Desk, Hotel, Way, describe
 from tests.integrations.pydantic_ai.script import CONVERSATION
 from tests.integrations.pydantic_ai.test_conversation import play
 from tooltel.integrations.pydantic_ai import TooltelCapability

@@ -13,7 +13,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pydantic_ai import capabilities
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
-from tests.integrations.pydantic_ai.kit import VERSION, Ask, Desk, Hotel, Step, telemetry
+from tests.integrations.hotel import telemetry
+from tests.integrations.pydantic_ai.kit import VERSION, Ask, Desk, Hotel, Step
 from tooltel.integrations.pydantic_ai import TooltelCapability
 from tooltel.testing import capture
 
