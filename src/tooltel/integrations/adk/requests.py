@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ _AGENTS: Final = 1_000  # whose last declarations are kept
 _REDIRECTED: Final = 10_000  # calls that were renamed and have not begun yet
 # ADK gives a call an id of this form where the model gave none, and keeps such ids from the model.
 _ID_PREFIX: Final = "adk-"
+_name: Final = attrgetter("name")
 
 
 class _Last(NamedTuple):
@@ -55,7 +57,7 @@ class Sent:
         agent = session.origin.agent
         tools = (request.config.tools if request.config is not None else None) or ()
         sent = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
-        names = [each.name for each in sent]
+        names = list(map(_name, sent))
         last = self._last.get(agent, _NOTHING)
         is_known = names == last.names and (run == last.run or list(map(vars, sent)) == list(map(vars, last.sent)))
         if is_known and (not sent or (run == last.run and session.offered is not None)):
