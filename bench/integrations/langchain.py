@@ -21,7 +21,7 @@ import logging
 import sys
 import time
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,7 +41,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from pydantic import PrivateAttr
 
 from bench.integrations.desk import CALLS, NAMES, by_hand, not_at_all, sampling, telemetry
-from bench.integrations.pairs import Added, Marked, added, compare, compare_calls
+from bench.integrations.pairs import Added, Marked, compare, compare_alone, compare_calls
 from tooltel.integrations.langchain import TooltelMiddleware
 from tooltel.integrations.langgraph import TooltelToolCalls
 
@@ -177,21 +177,7 @@ def measure_call(rounds: int, *, asynchronous: bool = False, by_wrapper: bool = 
             else:
                 hooks.wrap_tool_call(requests[0], handler)
 
-        return asyncio.run(_one_by_one(plain, ours, rounds))
-
-
-async def _one_by_one(
-    without: Callable[[], Awaitable[None]], with_it: Callable[[], Awaitable[None]], rounds: int
-) -> Added:
-    # Each call by itself: what interrupts the process falls on few of them, and the median does not see those.
-    plain: list[int] = []
-    ours: list[int] = []
-    for number in range(rounds):
-        for run, times in ((without, plain), (with_it, ours))[:: 1 if number % 2 else -1]:
-            start = time.thread_time_ns()
-            await run()
-            times.append(time.thread_time_ns() - start)
-    return added([each / 1_000 for each in plain], [each / 1_000 for each in ours])
+        return asyncio.run(compare_alone(plain, ours, rounds=rounds))
 
 
 def measure_turn(rounds: int, *, asynchronous: bool = True, above_nothing: bool = False, whole: bool = False) -> Added:

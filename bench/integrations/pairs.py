@@ -6,7 +6,8 @@ this clock does not see it. The figure is the median of the differences within a
 slower disturbs both alike; with it comes the interval in which that median lies, 19 times out of 20.
 
 `compare` takes a run as a whole, and so what a plug-in does once for each conversation, too. `compare_calls` takes each
-call by itself, against the same call of the other run: many more pairs, and steadier.
+call by itself, against the same call of the other run: many more pairs, and steadier. `compare_alone` takes calls that
+no run is around: as a framework makes a single one, again and again.
 """
 
 from __future__ import annotations
@@ -92,6 +93,24 @@ async def compare_calls(without: Marked, with_it: Marked, *, rounds: int) -> Add
         return [(end - start) / 1_000 for start, end in pairwise(marked.marks)]
 
     return await _in_turns(lambda: costs(without), lambda: costs(with_it), rounds)
+
+
+async def compare_alone(
+    without: Callable[[], Awaitable[object]],
+    with_it: Callable[[], Awaitable[object]],
+    *,
+    rounds: int,
+    clock: Callable[[], int] = time.thread_time_ns,
+) -> Added:
+    """Make both calls *rounds* times, in turns: what interrupts the process falls on few, which no median sees."""
+    plain: list[float] = []
+    ours: list[float] = []
+    for number in range(rounds):
+        for run, times in ((without, plain), (with_it, ours))[:: 1 if number % 2 else -1]:
+            start = clock()
+            await run()
+            times.append((clock() - start) / 1_000)
+    return added(plain, ours)
 
 
 async def _in_turns(without: Costs, with_it: Costs, rounds: int) -> Added:

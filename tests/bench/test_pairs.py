@@ -6,7 +6,7 @@ import asyncio
 import random
 from itertools import count
 
-from bench.integrations.pairs import Marked, added, compare, compare_calls
+from bench.integrations.pairs import Marked, added, compare, compare_alone, compare_calls
 
 
 def test_the_median_of_what_each_pair_differs_by_is_told_and_not_the_difference_of_medians() -> None:
@@ -59,3 +59,19 @@ def test_calls_are_compared_with_the_same_call_of_the_other_run() -> None:
 
     found = asyncio.run(compare_calls(marked(0, 1_000, 9_000), marked(500, 3_500, 13_500), rounds=3))
     assert (found.adds, found.low, found.high, found.pairs) == (2.0, 2.0, 2.0, 6)
+
+
+def test_single_calls_are_made_in_alternating_order_and_each_is_timed_by_itself() -> None:
+    now, order = count(0, 500), []
+
+    async def without() -> None:
+        order.append("without")
+
+    async def with_it() -> None:
+        order.append("with it")
+        for _ in range(6):
+            next(now)
+
+    found = asyncio.run(compare_alone(without, with_it, rounds=4, clock=lambda: next(now)))
+    assert (found.without, found.adds, found.pairs) == (0.5, 3.0, 4)
+    assert order == ["with it", "without", "without", "with it"] * 2
