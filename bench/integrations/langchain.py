@@ -4,10 +4,10 @@ What tooltel adds to a tool call of a LangChain agent.
     .matrix/langchain-newest/bin/python bench/integrations/langchain.py
 
 First a single call: a tool that LangChain runs, with and without the hook around it, and for comparison with a wrapper
-around its function. Then whole turns of an agent with ten tools, twenty calls one after the other, each turn a
-conversation of its own: all that the middleware does, the requests to the model included. LangChain itself takes its
-time for any middleware that wraps calls (it offers each to its own tracing), so turns are also compared with those of
-one that does nothing.
+around its function, tooltel's or one written by hand. Then whole turns of an agent with ten tools, twenty calls one
+after the other, each turn a conversation of its own: all that the middleware does, the requests to the model included.
+LangChain itself takes its time for any middleware that wraps calls (it offers each to its own tracing), so turns are
+also compared with those of one that does nothing, and of tools that are recorded by hand.
 
 Everything is CPU time: of the thread, or of the process where LangGraph runs tools in threads. Spans go to an exporter
 that does nothing.
@@ -25,7 +25,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if __package__ in (None, ""):  # run as a script, which makes its own folder importable and not the root
     sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
@@ -47,6 +47,8 @@ from tooltel.integrations.langgraph import TooltelToolCalls
 
 if TYPE_CHECKING:
     from bench.integrations.desk import Recorded
+
+By = Literal["the hook", "a wrapper around the function", "hand"]
 
 
 class Model(BaseChatModel):
@@ -148,12 +150,13 @@ def conversation(*middleware: Any, asynchronous: bool, recorded: Recorded = not_
     return Marked(run, model.marks)
 
 
-def measure_call(rounds: int, *, asynchronous: bool = False, by_wrapper: bool = False) -> Added:
-    """Time one call with the hook (or, *by_wrapper*, with `tel.tool` alone) against one without, in turns."""
+def measure_call(rounds: int, *, asynchronous: bool = False, by: By = "the hook") -> Added:
+    """Time one call that is recorded *by* one of these against one that is not, in turns."""
     with telemetry(sampling()) as tel:
         (tool,) = (each for each in tools() if each.name == NAMES[0])
         (wrapped,) = (each for each in tools() if each.name == NAMES[0])
-        wrapped.func, wrapped.coroutine = (tel.tool(fn, name=NAMES[0]) for fn in (wrapped.func, wrapped.coroutine))
+        recorded: Recorded = by_hand() if by == "hand" else lambda fn: tel.tool(fn, name=NAMES[0])
+        wrapped.func, wrapped.coroutine = (recorded(fn) for fn in (wrapped.func, wrapped.coroutine) if fn is not None)
         hooks = TooltelToolCalls(tel, profile="support", agent="support_agent")
         call: Any = {"name": NAMES[0], "args": {"order_id": 1, "region": "x"}, "id": "call-1", "type": "tool_call"}
         config: Any = {"configurable": {"thread_id": "s-1"}, "metadata": {"thread_id": "s-1"}}
@@ -170,7 +173,7 @@ def measure_call(rounds: int, *, asynchronous: bool = False, by_wrapper: bool = 
             await ahandler(requests[0]) if asynchronous else handler(requests[0])
 
         async def ours() -> None:
-            if by_wrapper:
+            if by != "the hook":
                 await ahandler(requests[1]) if asynchronous else handler(requests[1])
             elif asynchronous:
                 await hooks.awrap_tool_call(requests[0], ahandler)
@@ -212,10 +215,10 @@ def main() -> None:
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     for asynchronous in (False, True):
         kind = "asynchronous" if asynchronous else "synchronous"
-        for by_wrapper in (False, True):
-            what = f"one {kind} call, by {'a wrapper around the function' if by_wrapper else 'the hook'}"
+        for by in get_args(By):
+            what = f"one {kind} call, by {by}"
             print(f"{what}:")
-            found = measure_call(options.rounds * 100, asynchronous=asynchronous, by_wrapper=by_wrapper)
+            found = measure_call(options.rounds * 100, asynchronous=asynchronous, by=by)
             found.print("langchain", version("langchain"), what=what)
         for whole, above_nothing in ((False, False), (False, True), (True, False), (True, True)):
             above = "a middleware that does nothing" if above_nothing else "no middleware"
